@@ -1,0 +1,272 @@
+"""Tables whose columns exist only as x-coordinates: runs of lines with gaps between aligned cells.
+
+A line is cut into cells where the space between words is wider than a word space. A run of such lines, near a
+caption or aligned among themselves, is a table; its columns are the clusters of the cells' x-intervals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.documents.parsing.blocks import Block, BlockKind, Line
+from services.documents.parsing.pdf_text import TextLine, Word
+
+TABLE_CAPTION = re.compile(
+    r"^(?:table|tableau|tabelle|tabla|tab\.)\s+(?:[A-Z]{1,2}[-.]?)?(?:\d+|[IVXL]+)(?:[-.]\d+)*\b(?!\s*[,;)])", re.IGNORECASE
+)
+_NUMBER = re.compile(r"^[-+−–~≈<>≤≥$€£(×]*\d[\d.,:/%·×x\s-]*[%)KMGBkms$€]*$")
+_SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z](?:\.\d{1,2}){1,3})$")
+_CELL_GAP = 0.62  # of the font size; word spaces are 0.25-0.35, justified ones seldom above 0.55
+_WIDE_GAP = 1.4
+_CAPTION_REACH = 45.0  # points between a caption and its table
+
+
+@dataclass(slots=True)
+class Cell:
+    """Words of one line that stand together."""
+
+    text: str
+    left: float
+    right: float
+
+
+@dataclass(slots=True)
+class Run:
+    """Consecutive lines `start`..`end` (exclusive) of a page that look like rows."""
+
+    start: int
+    end: int
+
+
+def cut_cells(line: TextLine, gap_factor: float = _CELL_GAP) -> list[Cell]:
+    """The cells of a line, left to right as the file orders them."""
+    cells: list[list[Word]] = []
+    limit = gap_factor * max(line.size, 1.0)
+    for word in line.words:
+        if cells and abs(word.left - cells[-1][-1].right) <= limit:
+            cells[-1].append(word)
+        else:
+            cells.append([word])
+    return [
+        Cell(" ".join(w.text for w in words), min(w.left for w in words), max(w.right for w in words))
+        for words in cells
+    ]
+
+
+def is_caption(line: TextLine) -> bool:
+    """Whether a line begins a table's caption, and not a sentence that begins with the table's name."""
+    match = TABLE_CAPTION.match(line.text)
+    if match is None:
+        return False
+    rest = line.text[match.end() :].lstrip()
+    # "Table 2 summarizes our results" is prose: a caption has punctuation, a capital or nothing after its number.
+    return not rest or rest[0] in ":.—–-|" or rest[0].isupper() or rest[0].isdigit()
+
+
+def find_runs(lines: Sequence[TextLine], text_width: float) -> list[Run]:
+    """Runs of lines that look like rows: cells with gaps, or short pieces between such lines."""
+    shapes = [_looks_like_row(line, text_width) for line in lines]
+    runs: list[Run] = []
+    start = -1
+    for index, line in enumerate(lines):
+        joined = start >= 0 and _follows(lines, index)
+        if shapes[index] == "prose" and joined and _in_row_columns(lines, shapes, start, index):
+            shapes[index] = "short"
+        if shapes[index] == "prose" or is_caption(line):
+            start = _close(runs, lines, shapes, start, index)
+        elif not joined:
+            _close(runs, lines, shapes, start, index)
+            start = index
+    _close(runs, lines, shapes, start, len(lines))
+    return runs
+
+
+def _close(runs: list[Run], lines: Sequence[TextLine], shapes: list[str], start: int, end: int) -> int:
+    """Ends a run; short lines before it that finish a paragraph, and short ones after it, are no rows."""
+    if start >= 0:
+        if start > 0 and shapes[start] == "short" and _finishes(lines[start - 1], lines[start]):
+            start += 1
+        while end > start and shapes[end - 1] == "short" and not _in_row_columns(lines, shapes, start, end - 1):
+            end -= 1
+        gapped = sum(shape == "row" for shape in shapes[start:end])
+        if gapped >= 2 and gapped * 3 >= end - start:
+            runs.append(Run(start, end))
+    return -1
+
+
+def _finishes(previous: TextLine, line: TextLine) -> bool:
+    """Whether a line is the last of the paragraph above it."""
+    gap = previous.bottom - line.top
+    return abs(previous.left - line.left) < 12 and abs(previous.size - line.size) < 0.3 and -2 < gap < 0.5 * line.height
+
+
+def _in_row_columns(lines: Sequence[TextLine], shapes: list[str], start: int, index: int) -> bool:
+    """Whether a short last line stands where a column begins that is not the first."""
+    left = lines[index].left
+    for number in range(max(start, index - 12), index):
+        if shapes[number] == "row" and any(abs(cell.left - left) < 4 for cell in cut_cells(lines[number])[1:]):
+            return True
+    return False
+
+
+def _follows(lines: Sequence[TextLine], index: int) -> bool:
+    """Whether a line may belong to the table of the line before it: no column jump, no large empty space."""
+    previous, line = lines[index - 1], lines[index]
+    height = max(previous.height, line.height, 1.0)
+    if _is_label(line) and index + 1 < len(lines) and _is_beside(line, lines[index + 1]):
+        line = lines[index + 1]  # a label drawn half-way down its rows: measure to the first of them
+    gap = previous.bottom - line.top
+    beside = _is_label(previous) and _is_beside(previous, line)
+    return (-12 if beside else -1.5) * height <= gap <= 2.6 * height
+
+
+def _is_label(line: TextLine) -> bool:
+    return line.right - line.left < 8 * max(line.height, 1.0)
+
+
+def _is_beside(label: TextLine, line: TextLine) -> bool:
+    return label.right <= line.left and _middle(label) < _middle(line) + line.height
+
+
+def _looks_like_row(line: TextLine, text_width: float) -> str:
+    cells = cut_cells(line)
+    width = line.right - line.left
+    if line.bold and _SECTION_NUMBER.match(line.words[0].text):
+        return "prose"
+    words = len(line.words)
+    if len(cells) >= 3 or (len(cells) == 2 and len(cut_cells(line, _WIDE_GAP)) == 2):
+        widest = max(len(cell.text.split()) for cell in cells)
+        if widest <= 9 or len(cut_cells(line, _WIDE_GAP)) >= 3:
+            return "row"
+    if len(cells) == 2 and words <= 8 and any(_NUMBER.match(cell.text) for cell in cells):
+        return "row"
+    if words >= 3 and sum(bool(_NUMBER.match(word.text)) for word in line.words) * 2 >= words and width < text_width:
+        return "row"
+    return "short" if width < 0.62 * text_width and words <= 9 else "prose"
+
+
+def build_table(caption: Sequence[TextLine], rows: Sequence[TextLine]) -> Block:
+    """One table block of its caption's lines and its rows' lines, with columns and cells where they can be told."""
+    cut = [cut_cells(row) for row in rows]
+    header_count = _count_header(cut)
+    columns = _find_columns(cut[header_count:])
+    lines: list[Line] = [_to_line(line, "\n") for line in caption]
+    items: list[int] = []
+    row_cells: list[list[tuple[int, str]]] = []
+    pending_label: TextLine | None = None
+    group: tuple[str, float] | None = None
+    for number, row in enumerate(rows):
+        cells = [(_column_of(cell, columns), cell.text) for cell in cut[number]]
+        glue = "\n"
+        if number >= header_count:
+            label_of_group = len(cells) == 1 and _is_group_label(rows, number)
+            if pending_label is not None:
+                glue = " "
+                row_cells[-1].extend(cells)
+                group = (pending_label.text, 2 * _middle(pending_label) - _middle(row))
+                pending_label = None
+            elif len(cells) == 1 and cells[0][0] > 0 and row_cells and not label_of_group:
+                glue = " "
+                row_cells[-1].extend(cells)
+            else:
+                if _has_low_label(row) and len(cells) > 1:
+                    group = (cells[0][1], 2 * _word_middle(row.words[0]) - _word_middle(row.words[-1]))
+                elif group is not None and cells[0][0] > 0 and _middle(row) >= group[1] - 0.3 * row.height:
+                    cells.insert(0, (0, group[0]))
+                else:
+                    group = None
+                items.append(len(lines))
+                row_cells.append(cells)
+            if label_of_group:
+                pending_label = row
+        lines.append(_to_line(row, glue))
+    titles = _column_titles(cut[:header_count], columns)
+    return Block(
+        BlockKind.TABLE,
+        lines,
+        items=items,
+        caption_count=len(caption),
+        header_count=header_count,
+        columns=titles,
+        cells=row_cells if len(columns) > 1 else [],
+    )
+
+
+def _is_group_label(rows: Sequence[TextLine], number: int) -> bool:
+    """A label drawn half-way down the rows that it names: it stands lower than the row that the file draws next."""
+    if number + 1 >= len(rows):
+        return False
+    label, following = rows[number], rows[number + 1]
+    return label.right <= following.left and _middle(label) < _middle(following) + 0.5 * following.height
+
+
+def _has_low_label(row: TextLine) -> bool:
+    """A row whose first word stands lower than its last: a label drawn between this row and those below it."""
+    low = _word_middle(row.words[-1]) - _word_middle(row.words[0])
+    return 0.2 * row.size < low < 1.5 * row.size and row.words[0].right < row.words[1].left if len(row.words) > 1 else False
+
+
+def _word_middle(word: Word) -> float:
+    return (word.top + word.bottom) / 2
+
+
+def _middle(line: TextLine) -> float:
+    return (line.top + line.bottom) / 2
+
+
+def _to_line(line: TextLine, glue: str) -> Line:
+    return Line(line.text, line.page, line.box, glue)
+
+
+def _count_header(cut: list[list[Cell]]) -> int:
+    """Leading lines without figures, before the first line with some; one line in a table of words."""
+    for number, cells in enumerate(cut):
+        figures = sum(bool(_NUMBER.match(cell.text)) for cell in cells)
+        if len(cells) >= 2 and figures * 3 >= len(cells):
+            return number if number <= 6 else 1
+    return 1 if len(cut) > 2 else 0
+
+
+def _find_columns(cut: list[list[Cell]]) -> list[tuple[float, float]]:
+    """x-intervals of columns: narrow cells first; a cell that covers two columns is a span and makes none."""
+    cells = sorted((cell for row in cut if len(row) > 1 for cell in row), key=lambda cell: cell.right - cell.left)
+    columns: list[tuple[float, float]] = []
+    for cell in cells:
+        hits = [i for i, column in enumerate(columns) if _overlap(cell, column) > 0]
+        if not hits:
+            columns.append((cell.left, cell.right))
+        elif len(hits) == 1:
+            left, right = columns[hits[0]]
+            columns[hits[0]] = (min(left, cell.left), max(right, cell.right))
+    for row in cut:
+        if len(row) == 1 and not any(_overlap(row[0], column) > 0 for column in columns):
+            columns.append((row[0].left, row[0].right))
+    return sorted(columns)
+
+
+def _overlap(cell: Cell, column: tuple[float, float]) -> float:
+    return min(cell.right, column[1]) - max(cell.left, column[0])
+
+
+def _column_of(cell: Cell, columns: list[tuple[float, float]]) -> int:
+    """Index of the column that a cell covers most; of a span, its first."""
+    if not columns:
+        return 0
+    covered = [i for i, column in enumerate(columns) if _overlap(cell, column) > 0]
+    if covered:
+        return covered[0]
+    middle = (cell.left + cell.right) / 2
+    return min(range(len(columns)), key=lambda i: abs((columns[i][0] + columns[i][1]) / 2 - middle))
+
+
+def _column_titles(header: list[list[Cell]], columns: list[tuple[float, float]]) -> list[str]:
+    """The header's words above each column, from top to bottom; a title over several columns counts for each."""
+    titles = ["" for _ in columns]
+    for row in header:
+        for cell in row:
+            covered = [i for i, column in enumerate(columns) if _overlap(cell, column) > -1.0]
+            for index in covered or [_column_of(cell, columns)] if columns else []:
+                titles[index] = f"{titles[index]} {cell.text}".strip()
+    return titles
