@@ -2,22 +2,80 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PROTOS := $(sort $(wildcard protos/citemesh/v1/*.proto))
+# What the breaking check compares with: main where it exists, else the commit checked out.
+BREAKING_AGAINST := $(shell git rev-parse --quiet --verify main >/dev/null 2>&1 && echo branch=main || echo ref=HEAD)
+FILES ?=
+ASK ?=
+PYTEST_ARGS ?=
 # onnxruntime sends usage data unless it is told not to.
 export ORT_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup models generate
+.PHONY: help setup models demo test check lint types contracts manifests bench eval generate format lock clean
 
 help: ## List the commands
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: .venv/.stamp ## Make .venv with the citemesh command
 
 .venv/.stamp: requirements.lock pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
-	touch $@
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "citemesh needs Python 3.11 or newer; say which with PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing the pinned packages into .venv (a minute or two the first time)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
 
-generate: setup ## Generate libs/citemesh/v1 from the protos
-	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m grpc_tools.protoc --proto_path=protos \
-		--python_out=libs --grpc_python_out=libs --mypy_out=readable_stubs:libs --mypy_grpc_out=readable_stubs:libs $(PROTOS)
+models: setup ## Fetch and build the models, checked by sha256
+	@$(BIN)/python -m citemesh.models.pull
+
+demo: models ## Ask the bundled documents; your own: make demo FILES="a.pdf b.docx" ASK="..."
+	@FILES="$(FILES)" ASK="$(ASK)" $(BIN)/python -m demo
+
+test: models ## Run all tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: lint types contracts manifests test ## All that CI checks
+
+lint: setup ## Style, and which package may import which
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: setup ## mypy --strict
+	$(BIN)/mypy libs/citemesh services demo tests
+
+contracts: setup ## Protos: lint, breaking changes, generated code up to date
+	$(BIN)/buf lint protos
+	$(BIN)/buf breaking protos --against '.git#$(BREAKING_AGAINST),subdir=protos'
+	@rm -rf build/generated && mkdir -p build/generated
+	@$(MAKE) --no-print-directory generate GENERATED=build/generated
+	@diff --recursive --brief --exclude=__init__.py --exclude=__pycache__ build/generated/citemesh/v1 libs/citemesh/v1 \
+		|| { echo "libs/citemesh/v1 differs from the protos: run 'make generate'"; exit 1; }
+	$(BIN)/python docs/contract_reference.py --check
+
+manifests: setup ## Render and check k8s/ offline
+	$(BIN)/python -m pytest tests/k8s -q
+
+bench: models ## Times as ratios, for docs/measurements.md
+	$(BIN)/python -m tests.bench $(BENCH)
+
+eval: models ## Quality on the question sets beside the checkout, for docs/measurements.md
+	$(BIN)/python -m tests.quality
+
+GENERATED ?= libs
+generate: setup ## Generate libs/citemesh/v1 and docs/contract.md from the protos
+	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m grpc_tools.protoc --proto_path=protos \
+		--python_out=$(GENERATED) --grpc_python_out=$(GENERATED) \
+		--mypy_out=quiet,readable_stubs:$(GENERATED) --mypy_grpc_out=quiet,readable_stubs:$(GENERATED) $(PROTOS)
+	@test $(GENERATED) != libs || $(BIN)/python docs/contract_reference.py
+
+format: setup ## Apply the style
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+lock: ## Resolve requirements.lock anew (needs uv)
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--extra server --group dev --output-file requirements.lock
+
+clean: ## Remove what was built; state and models stay
+	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # onnxruntime >= 1.29 sends telemetry on Linux unless told otherwise before it is first imported. This file runs
 # before any module of the package, and only modules of this package import onnxruntime.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+# Tokenising is a hundredth of a model call: more threads for it would only take cores from the calls themselves.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def load_encoder(models_dir: Path, folder: Path | None = None) -> Encoder:

@@ -20,8 +20,14 @@ from citemesh.models.paths import MODEL_FILE_NAME, encoder_dir, pair_scorer_dir,
 from citemesh.models.runtime import quantise
 from citemesh.models.scorer_card import ScorerCard, write_scorer_card
 from citemesh.models.stamp import built_dir, find_build_problems, name_revision, write_stamp
-from citemesh.models.tokenizer import MAX_PASSAGE_TOKEN_COUNT, TOKENIZER_FILE_NAME, find_markers, mark_segments
-from citemesh.models.tokenizer import MAX_PAIR_QUESTION_TOKEN_COUNT, read_tokenizer
+from citemesh.models.tokenizer import (
+    MAX_PAIR_QUESTION_TOKEN_COUNT,
+    MAX_PASSAGE_TOKEN_COUNT,
+    TOKENIZER_FILE_NAME,
+    find_markers,
+    mark_segments,
+    read_tokenizer,
+)
 
 PAIR_MODEL_ID = "all-MiniLM-L6-v2-maxsim"
 PAIR_MARKER_COUNT = 2

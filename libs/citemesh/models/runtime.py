@@ -46,7 +46,7 @@ def _make_session(path: Path) -> Any:
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # noqa: BLE001  # onnxruntime's own exception classes share no base but Exception
+    except Exception as error:  # onnxruntime's own exception classes share no base but Exception
         raise ModelError(f"model file {path} cannot be loaded: {type(error).__name__}: {error}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def read_tokenizer(path: Path) -> Tokenizer:
     """Read a tokenizer.json and free it of the truncation and padding that its publisher fixed."""
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # noqa: BLE001  # the library raises bare Exception for a missing or malformed file
+    except Exception as error:  # the library raises bare Exception for a missing or malformed file
         raise ModelError(f"tokenizer file {path} is missing or malformed; run `citemesh models pull`") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -62,48 +63,59 @@ def find_markers(tokenizer: Tokenizer) -> tuple[int, int]:
     return start, end
 
 
+def find_pad_id(tokenizer: Tokenizer) -> int:
+    """The id of the padding token: BERT's or RoBERTa's name for it, else 0."""
+    for name in ("[PAD]", "<pad>"):
+        found = tokenizer.token_to_id(name)
+        if found is not None:
+            return int(found)
+    return 0
+
+
 class TextTokenizer:
     """Tokenises single texts, cut at `max_token_count` tokens. Safe to use from several threads."""
 
     def __init__(self, path: Path, max_token_count: int = MAX_PASSAGE_TOKEN_COUNT) -> None:
         self._tokenizer = read_tokenizer(path)
-        self._whole = read_tokenizer(path)
-        self._tokenizer.enable_truncation(max_token_count)
+        self._room = max_token_count - self._tokenizer.num_special_tokens_to_add(is_pair=False)
 
-    def tokenize(self, texts: list[str]) -> list[TokenizedText]:
+    def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Ids with markers, cut to the limit, in the order of `texts`."""
-        return [_keep(encoding) for encoding in self._tokenizer.encode_batch(texts)]
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        for encoding in encodings:
+            encoding.truncate(self._room)
+        return [_keep(self._tokenizer.post_process(encoding)) for encoding in encodings]
 
-    def count_tokens(self, texts: list[str]) -> list[int]:
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text without markers and without a cut: what a splitter or a budget reckons with."""
-        return [len(encoding.ids) for encoding in self._whole.encode_batch(texts, add_special_tokens=False)]
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [len(encoding.ids) for encoding in encodings]
 
 
 class PairTokenizer:
-    """Tokenises (question, passage) pairs, cutting only the passage. Safe to use from several threads."""
+    """Tokenises (question, passage) pairs, cut at `max_token_count` tokens. Safe to use from several threads."""
 
     def __init__(self, path: Path, max_token_count: int) -> None:
-        self._pairs = read_tokenizer(path)
-        self._pairs.enable_truncation(max_token_count, strategy="only_second")
-        self._questions = read_tokenizer(path)
+        self._tokenizer = read_tokenizer(path)
+        self._room = max_token_count - self._tokenizer.num_special_tokens_to_add(is_pair=True)
+        self.pad_id = find_pad_id(self._tokenizer)
 
-    def tokenize(self, question: str, passages: list[str]) -> list[TokenizedText]:
-        """One pair for each passage, in their order."""
-        cut = self._cut_question(question)
-        return [_keep(encoding) for encoding in self._pairs.encode_batch([(cut, each) for each in passages])]
-
-    def _cut_question(self, question: str) -> str:
-        encoding = self._questions.encode(question, add_special_tokens=False)
-        if len(encoding.ids) <= MAX_PAIR_QUESTION_TOKEN_COUNT:
-            return question
-        return question[: encoding.offsets[MAX_PAIR_QUESTION_TOKEN_COUNT - 1][1]]
+    def tokenize(self, question: str, passages: Sequence[str]) -> list[TokenizedText]:
+        """One pair for each passage, in their order; a passage gets all the room that the question leaves."""
+        asked = self._tokenizer.encode(question, add_special_tokens=False)
+        asked.truncate(MAX_PAIR_QUESTION_TOKEN_COUNT)
+        room = self._room - len(asked.ids)
+        encodings = self._tokenizer.encode_batch(list(passages), add_special_tokens=False)
+        for encoding in encodings:
+            encoding.truncate(room)
+        return [_keep(self._tokenizer.post_process(asked, encoding)) for encoding in encodings]
 
 
 def _keep(encoding: Encoding) -> TokenizedText:
     return TokenizedText(tuple(encoding.ids), tuple(encoding.type_ids))
 
 
-def pad(texts: list[TokenizedText], pad_id: int = 0) -> dict[str, IntMatrix]:
+def pad(texts: Sequence[TokenizedText], pad_id: int = 0) -> dict[str, IntMatrix]:
     """The three inputs of a graph, each [batch, longest], padded on the right."""
     longest = max(each.token_count for each in texts)
     ids = np.full((len(texts), longest), pad_id, dtype=np.int64)

@@ -37,7 +37,7 @@ def remaining_s(context: HasDeadline) -> float | None:
 
 
 def share(remaining: float | None, fraction: float, reserve: float = 0.0) -> float | None:
-    """The timeout, in seconds, for one step: `fraction` of what remains once `reserve` seconds are kept for later steps.
+    """The timeout, in seconds, for one step: `fraction` of what remains once `reserve` seconds are kept for later.
 
     None (no deadline) stays None. The result is never negative, and 0.0 means: do not start the step.
     Raises ValueError if `fraction` is outside (0, 1] or `reserve` is negative.

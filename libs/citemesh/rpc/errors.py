@@ -13,13 +13,13 @@ import grpc
 import grpc.aio
 from google.protobuf import any_pb2
 from google.protobuf.message import DecodeError
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]  # it ships no stubs
 
 from citemesh.v1 import errors_pb2
 
 DOMAIN: Final = "citemesh"
 STATUS_DETAILS_KEY: Final = "grpc-status-details-bin"
-INTERNAL_TEXT: Final = "Internal error. The service's log says more: search it for the request_id of this error's details."
+INTERNAL_TEXT: Final = "Internal error. The service's log says more: search it for this error's request_id."
 
 _PREFIX: Final = "ERROR_REASON_"
 _REASON = errors_pb2

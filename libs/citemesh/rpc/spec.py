@@ -22,7 +22,7 @@ class RunningService(Protocol):
         ...
 
     async def check(self) -> str | None:
-        """Say in one line why the service cannot serve, or None if it can. Polled about once a second: keep it cheap."""
+        """Say in one line why the service cannot serve; None if it can. Polled about once a second: keep it cheap."""
         ...
 
     async def close(self) -> None:
@@ -71,4 +71,4 @@ class ServiceSpec:
     """Short names of the services that this one calls."""
 
     start: Callable[[StartContext], Awaitable[RunningService]]
-    """Loads settings, models and stores. May raise ConfigurationError or any error: the host stops and names the service."""
+    """Loads settings, models and stores. Whatever it raises stops the host, which names the service."""

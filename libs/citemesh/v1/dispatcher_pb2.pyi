@@ -270,6 +270,8 @@ class AnswerResponse(message.Message):
     INDEX_SNAPSHOT_FIELD_NUMBER: builtins.int
     PERMISSION_VERSION_FIELD_NUMBER: builtins.int
     REVIEW_ID_FIELD_NUMBER: builtins.int
+    KEYWORD_LEG_CAN_MATCH_FIELD_NUMBER: builtins.int
+    UNREADABLE_DOCUMENT_COUNT_FIELD_NUMBER: builtins.int
     outcome: answer_pb2.AnswerOutcome.ValueType
     """How it ended."""
     message: builtins.str
@@ -288,6 +290,10 @@ class AnswerResponse(message.Message):
     """State of the permissions that were applied."""
     review_id: builtins.str
     """The withheld answer's place in the review queue; empty otherwise."""
+    keyword_leg_can_match: builtins.bool
+    """Whether any content word of the question occurs in the documents in scope, as the rules read it; absent: not known."""
+    unreadable_document_count: builtins.int
+    """Documents that the request names and the caller cannot read; absent and forbidden ones count alike."""
     @builtins.property
     def answer(self) -> answer_pb2.AnswerWithEvidence:
         """The answer; its claims are those that were released."""
@@ -365,12 +371,16 @@ class AnswerResponse(message.Message):
         index_snapshot: builtins.str = ...,
         permission_version: builtins.int = ...,
         review_id: builtins.str = ...,
+        keyword_leg_can_match: builtins.bool | None = ...,
+        unreadable_document_count: builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = typing.Literal["activations", b"activations", "answer", b"answer", "as_of_time", b"as_of_time", "cost", b"cost", "parsed_question", b"parsed_question", "policy", b"policy", "scope_profile", b"scope_profile", "timings", b"timings"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = typing.Literal["_keyword_leg_can_match", b"_keyword_leg_can_match", "activations", b"activations", "answer", b"answer", "as_of_time", b"as_of_time", "cost", b"cost", "keyword_leg_can_match", b"keyword_leg_can_match", "parsed_question", b"parsed_question", "policy", b"policy", "scope_profile", b"scope_profile", "timings", b"timings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = typing.Literal["activations", b"activations", "answer", b"answer", "as_of_time", b"as_of_time", "candidates", b"candidates", "cost", b"cost", "evidence", b"evidence", "exhausted", b"exhausted", "history", b"history", "index_snapshot", b"index_snapshot", "message", b"message", "outcome", b"outcome", "parsed_question", b"parsed_question", "permission_version", b"permission_version", "pipeline", b"pipeline", "policy", b"policy", "request_id", b"request_id", "review_id", b"review_id", "scope_profile", b"scope_profile", "stage_reports", b"stage_reports", "stop_reason", b"stop_reason", "timings", b"timings", "verdicts", b"verdicts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = typing.Literal["_keyword_leg_can_match", b"_keyword_leg_can_match", "activations", b"activations", "answer", b"answer", "as_of_time", b"as_of_time", "candidates", b"candidates", "cost", b"cost", "evidence", b"evidence", "exhausted", b"exhausted", "history", b"history", "index_snapshot", b"index_snapshot", "keyword_leg_can_match", b"keyword_leg_can_match", "message", b"message", "outcome", b"outcome", "parsed_question", b"parsed_question", "permission_version", b"permission_version", "pipeline", b"pipeline", "policy", b"policy", "request_id", b"request_id", "review_id", b"review_id", "scope_profile", b"scope_profile", "stage_reports", b"stage_reports", "stop_reason", b"stop_reason", "timings", b"timings", "unreadable_document_count", b"unreadable_document_count", "verdicts", b"verdicts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__keyword_leg_can_match: _TypeAlias = typing.Literal["keyword_leg_can_match"]  # noqa: Y015
+    _WhichOneofArgType__keyword_leg_can_match: _TypeAlias = typing.Literal["_keyword_leg_can_match", b"_keyword_leg_can_match"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keyword_leg_can_match) -> _WhichOneofReturnType__keyword_leg_can_match | None: ...
 
 @typing.final
 class AnswerStreamRequest(message.Message):
@@ -448,7 +458,7 @@ class AnswerStreamResponse(message.Message):
 
 @typing.final
 class ExplainRequest(message.Message):
-    """ExplainRequest is a question to decide about, without searching."""
+    """ExplainRequest is a question to decide about, without answering it."""
 
     DESCRIPTOR: descriptor.Descriptor
 
@@ -493,6 +503,9 @@ class ExplainResponse(message.Message):
     PARSED_QUESTION_FIELD_NUMBER: builtins.int
     SCOPE_PROFILE_FIELD_NUMBER: builtins.int
     ACTIVATIONS_FIELD_NUMBER: builtins.int
+    KEYWORD_LEG_CAN_MATCH_FIELD_NUMBER: builtins.int
+    keyword_leg_can_match: builtins.bool
+    """Whether any content word of the question occurs in the documents in scope, as the rules read it; absent: not known."""
     @builtins.property
     def parsed_question(self) -> question_pb2.ParsedQuestion:
         """What was understood, by rules alone."""
@@ -511,12 +524,15 @@ class ExplainResponse(message.Message):
         parsed_question: question_pb2.ParsedQuestion | None = ...,
         scope_profile: document_pb2.ScopeProfile | None = ...,
         activations: activation_pb2.Activations | None = ...,
+        keyword_leg_can_match: builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = typing.Literal["activations", b"activations", "parsed_question", b"parsed_question", "scope_profile", b"scope_profile"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = typing.Literal["_keyword_leg_can_match", b"_keyword_leg_can_match", "activations", b"activations", "keyword_leg_can_match", b"keyword_leg_can_match", "parsed_question", b"parsed_question", "scope_profile", b"scope_profile"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = typing.Literal["activations", b"activations", "parsed_question", b"parsed_question", "scope_profile", b"scope_profile"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = typing.Literal["_keyword_leg_can_match", b"_keyword_leg_can_match", "activations", b"activations", "keyword_leg_can_match", b"keyword_leg_can_match", "parsed_question", b"parsed_question", "scope_profile", b"scope_profile"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__keyword_leg_can_match: _TypeAlias = typing.Literal["keyword_leg_can_match"]  # noqa: Y015
+    _WhichOneofArgType__keyword_leg_can_match: _TypeAlias = typing.Literal["_keyword_leg_can_match", b"_keyword_leg_can_match"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keyword_leg_can_match) -> _WhichOneofReturnType__keyword_leg_can_match | None: ...
 
 @typing.final
 class ReplayRequest(message.Message):

@@ -246,6 +246,7 @@ class PassSignals(message.Message):
     BUDGET_LEFT_FIELD_NUMBER: builtins.int
     TIME_LEFT_DURATION_FIELD_NUMBER: builtins.int
     PASS_DURATION_FIELD_NUMBER: builtins.int
+    FAILED_STAGE_FIELD_NUMBER: builtins.int
     gate: GateDecision.ValueType
     """What the gate said."""
     complete_answer_found: builtins.bool
@@ -264,6 +265,8 @@ class PassSignals(message.Message):
     """What validation said about the whole."""
     anchor_overlap: builtins.float
     """Share of the new candidates that hold at least one anchor keyword, 0 to 1; absent in the first pass."""
+    failed_stage: budget_pb2.Stage.ValueType
+    """The stage that failed in this pass with nothing to take its place; unspecified where none did."""
     @builtins.property
     def discovered_keywords(self) -> containers.RepeatedScalarFieldContainer[builtins.str]:
         """Words that the evidence uses and the question does not."""
@@ -336,10 +339,11 @@ class PassSignals(message.Message):
         budget_left: budget_pb2.Budget | None = ...,
         time_left_duration: duration_pb2.Duration | None = ...,
         pass_duration: duration_pb2.Duration | None = ...,
+        failed_stage: budget_pb2.Stage.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = typing.Literal["_anchor_overlap", b"_anchor_overlap", "_expected_count", b"_expected_count", "anchor_overlap", b"anchor_overlap", "budget_left", b"budget_left", "expected_count", b"expected_count", "pass_duration", b"pass_duration", "time_left_duration", b"time_left_duration"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = typing.Literal["_anchor_overlap", b"_anchor_overlap", "_expected_count", b"_expected_count", "anchor_overlap", b"anchor_overlap", "budget_left", b"budget_left", "candidate_ids", b"candidate_ids", "claim_count", b"claim_count", "complete_answer_found", b"complete_answer_found", "confidence", b"confidence", "context_structured", b"context_structured", "discovered_keywords", b"discovered_keywords", "evidence_ids", b"evidence_ids", "expected_count", b"expected_count", "failed_verdicts", b"failed_verdicts", "followed_references", b"followed_references", "gate", b"gate", "item_count", b"item_count", "keywords", b"keywords", "pass_duration", b"pass_duration", "pending_references", b"pending_references", "release_decision", b"release_decision", "time_left_duration", b"time_left_duration", "unanswered_sub_questions", b"unanswered_sub_questions", "unstructured_pages", b"unstructured_pages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = typing.Literal["_anchor_overlap", b"_anchor_overlap", "_expected_count", b"_expected_count", "anchor_overlap", b"anchor_overlap", "budget_left", b"budget_left", "candidate_ids", b"candidate_ids", "claim_count", b"claim_count", "complete_answer_found", b"complete_answer_found", "confidence", b"confidence", "context_structured", b"context_structured", "discovered_keywords", b"discovered_keywords", "evidence_ids", b"evidence_ids", "expected_count", b"expected_count", "failed_stage", b"failed_stage", "failed_verdicts", b"failed_verdicts", "followed_references", b"followed_references", "gate", b"gate", "item_count", b"item_count", "keywords", b"keywords", "pass_duration", b"pass_duration", "pending_references", b"pending_references", "release_decision", b"release_decision", "time_left_duration", b"time_left_duration", "unanswered_sub_questions", b"unanswered_sub_questions", "unstructured_pages", b"unstructured_pages"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__anchor_overlap: _TypeAlias = typing.Literal["anchor_overlap"]  # noqa: Y015
     _WhichOneofArgType__anchor_overlap: _TypeAlias = typing.Literal["_anchor_overlap", b"_anchor_overlap"]  # noqa: Y015

@@ -10,6 +10,9 @@ from typing import Any
 Box = tuple[float, float, float, float]
 """left, bottom, right, top in PDF points, the origin at the page's lower left corner."""
 
+CELL_SPACE = "  "
+"""Between the cells of a table's row, in formats that have no mark of their own for it."""
+
 
 class BlockKind(enum.StrEnum):
     """What a block is; decides how it may be split."""
@@ -46,6 +49,7 @@ class Block:
     - table: the first `caption_count` lines are the caption, the next `header_count` the header; every line after
       them begins a row, unless `items` names the lines that do. `columns` are the column titles and `cells` the
       cells per row (column index, text), where they could be told apart.
+    - `lead`: the bold words that open a paragraph and name it, where there are some.
     - `attached`: this block continues or completes the one before it (an introduction and its list).
     """
 
@@ -58,6 +62,7 @@ class Block:
     header_count: int = 0
     columns: list[str] = field(default_factory=list)
     cells: list[list[tuple[int, str]]] = field(default_factory=list)
+    lead: str = ""
     attached: bool = False
 
     @property
@@ -130,7 +135,7 @@ def from_json(data: dict[str, Any]) -> ParsedDocument:
             for text, page, box, glue in raw["lines"]
         ]
         cells = [[(int(column), str(text)) for column, text in row] for row in raw["cells"]]
-        rest = {key: raw[key] for key in ("level", "items", "levels", "caption_count", "header_count", "columns")}
+        rest = {key: raw[key] for key in ("level", "items", "levels", "caption_count", "header_count", "columns", "lead")}
         blocks.append(
             Block(kind=BlockKind(raw["kind"]), lines=lines, cells=cells, attached=bool(raw["attached"]), **rest)
         )

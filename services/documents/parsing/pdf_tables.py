@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.documents.parsing.blocks import Block, BlockKind, Line
+from services.documents.parsing.blocks import CELL_SPACE, Block, BlockKind, Line
 from services.documents.parsing.pdf_text import TextLine, Word
 
 TABLE_CAPTION = re.compile(
@@ -60,14 +60,25 @@ def is_caption(line: TextLine) -> bool:
     match = TABLE_CAPTION.match(line.text)
     if match is None:
         return False
-    rest = line.text[match.end() :].lstrip()
-    # "Table 2 summarizes our results" is prose: a caption has punctuation, a capital or nothing after its number.
+    return titles_after(line.text[match.end() :])
+
+
+def titles_after(rest: str) -> bool:
+    """Whether what follows a label makes it a caption.
+
+    "Table 2 summarizes our results" is prose; a caption has punctuation, a capital or nothing after its number.
+    """
+    rest = rest.lstrip()
     return not rest or rest[0] in ":.—–-|" or rest[0].isupper() or rest[0].isdigit()
 
 
 def find_runs(lines: Sequence[TextLine], text_width: float) -> list[Run]:
     """Runs of lines that look like rows: cells with gaps, or short pieces between such lines."""
     shapes = [_looks_like_row(line, text_width) for line in lines]
+    for index in range(1, len(lines) - 1):
+        # A title between rows, such as a group's name across the table, is longer than a cell and still a row.
+        if shapes[index] == "prose" and shapes[index - 1] == shapes[index + 1] == "row" and len(lines[index].words) <= 12:
+            shapes[index] = "short"
     runs: list[Run] = []
     start = -1
     for index, line in enumerate(lines):
@@ -123,7 +134,7 @@ def _follows(lines: Sequence[TextLine], index: int) -> bool:
 
 
 def _is_label(line: TextLine) -> bool:
-    return line.right - line.left < 8 * max(line.height, 1.0)
+    return line.right - line.left < 11 * max(line.height, 1.0)
 
 
 def _is_beside(label: TextLine, line: TextLine) -> bool:
@@ -133,12 +144,15 @@ def _is_beside(label: TextLine, line: TextLine) -> bool:
 def _looks_like_row(line: TextLine, text_width: float) -> str:
     cells = cut_cells(line)
     width = line.right - line.left
+    if line.fixed_width:
+        return "prose"  # code is aligned too, and no table
     if line.bold and _SECTION_NUMBER.match(line.words[0].text):
         return "prose"
     words = len(line.words)
-    if len(cells) >= 3 or (len(cells) == 2 and len(cut_cells(line, _WIDE_GAP)) == 2):
+    wide = len(cut_cells(line, _WIDE_GAP))
+    if len(cells) >= 3 or wide == 2:
         widest = max(len(cell.text.split()) for cell in cells)
-        if widest <= 9 or len(cut_cells(line, _WIDE_GAP)) >= 3:
+        if widest <= 9 or wide >= 2:
             return "row"
     if len(cells) == 2 and words <= 8 and any(_NUMBER.match(cell.text) for cell in cells):
         return "row"
@@ -152,18 +166,18 @@ def build_table(caption: Sequence[TextLine], rows: Sequence[TextLine]) -> Block:
     cut = [cut_cells(row) for row in rows]
     header_count = _count_header(cut)
     columns = _find_columns(cut[header_count:])
-    lines: list[Line] = [_to_line(line, "\n") for line in caption]
+    lines = [Line(line.text, line.page, line.box, " " if number else "\n") for number, line in enumerate(caption)]
     items: list[int] = []
     row_cells: list[list[tuple[int, str]]] = []
     pending_label: TextLine | None = None
     group: tuple[str, float] | None = None
     for number, row in enumerate(rows):
-        cells = [(_column_of(cell, columns), cell.text) for cell in cut[number]]
+        cells = _place(cut[number], columns)
         glue = "\n"
         if number >= header_count:
             label_of_group = len(cells) == 1 and _is_group_label(rows, number)
             if pending_label is not None:
-                glue = " "
+                glue = CELL_SPACE
                 row_cells[-1].extend(cells)
                 group = (pending_label.text, 2 * _middle(pending_label) - _middle(row))
                 pending_label = None
@@ -217,7 +231,7 @@ def _middle(line: TextLine) -> float:
 
 
 def _to_line(line: TextLine, glue: str) -> Line:
-    return Line(line.text, line.page, line.box, glue)
+    return Line(CELL_SPACE.join(cell.text for cell in cut_cells(line)), line.page, line.box, glue)
 
 
 def _count_header(cut: list[list[Cell]]) -> int:
@@ -259,6 +273,18 @@ def _column_of(cell: Cell, columns: list[tuple[float, float]]) -> int:
         return covered[0]
     middle = (cell.left + cell.right) / 2
     return min(range(len(columns)), key=lambda i: abs((columns[i][0] + columns[i][1]) / 2 - middle))
+
+
+def _place(cells: list[Cell], columns: list[tuple[float, float]]) -> list[tuple[int, str]]:
+    """Cells with their columns; neighbours in one column are one cell."""
+    placed: list[tuple[int, str]] = []
+    for cell in cells:
+        column = _column_of(cell, columns)
+        if placed and placed[-1][0] == column:
+            placed[-1] = (column, f"{placed[-1][1]} {cell.text}")
+        else:
+            placed.append((column, cell.text))
+    return placed
 
 
 def _column_titles(header: list[list[Cell]], columns: list[tuple[float, float]]) -> list[str]:

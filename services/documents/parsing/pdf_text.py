@@ -164,7 +164,10 @@ def _split_lines(characters: list[str], fonts: _FontReader) -> list[tuple[TextLi
             text = "".join(characters[start:end]).translate(_LIGATURES)
             text = _PRIVATE_USE.sub("•", text)
             if text.strip():
-                words.append(_word(text, start, end, fonts))
+                word = _word(text, start, end, fonts)
+                if words and _falls_back(words[-1], word):
+                    end_line(False)
+                words.append(word)
         start = -1
 
     def end_line(divided: bool) -> None:
@@ -187,6 +190,12 @@ def _split_lines(characters: list[str], fonts: _FontReader) -> list[tuple[TextLi
     end_word(len(characters))
     end_line(False)
     return lines
+
+
+def _falls_back(previous: Word, word: Word) -> bool:
+    """A word below and left of the one before it begins another line, though pdfium put no line end between."""
+    height = previous.top - previous.bottom
+    return word.left < previous.right and word.top < previous.bottom + 0.2 * height
 
 
 def _word(text: str, start: int, end: int, fonts: _FontReader) -> Word:
@@ -212,7 +221,7 @@ def _line(words: list[Word], fonts: _FontReader, divided: bool) -> TextLine:
         list(words),
         size=sizes[1],
         bold=first_bold and last_bold and fonts.bold(probe[1]),
-        fixed_width=bool(_FIXED_NAME.search(fonts.name(probe[1]))),
+        fixed_width=all(_FIXED_NAME.search(fonts.name(index)) for index in probe),
         divided=divided,
         lead_count=lead_count,
     )

@@ -74,7 +74,8 @@ class BertNodes:
         g, heads, size = self._graph, self._shape.head_count, self._shape.hidden_size
         split, merged = g.integers(0, 0, heads, size // heads), g.integers(0, 0, size)
         query, key, value = (
-            g.add("Reshape", self._project(hidden, f"{prefix}.self.{part}"), split) for part in ("query", "key", "value")
+            g.add("Reshape", self._project(hidden, f"{prefix}.self.{part}"), split)
+            for part in ("query", "key", "value")
         )
         query = g.add("Transpose", query, perm=[0, 2, 1, 3])
         key = g.add("Transpose", key, perm=[0, 2, 3, 1])

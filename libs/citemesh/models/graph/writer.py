@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ class GraphWriter:
         """A constant int64 scalar."""
         return self._keep(f"i64_{value}", np.array(value, dtype=np.int64))
 
-    def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: object) -> str:
+    def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
         """Add one node with one output."""
         name = output or f"{operator.lower()}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, list(inputs), [name], name=f"node_{name}", **attributes))

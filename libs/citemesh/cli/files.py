@@ -1,0 +1,74 @@
+"""Which files an ingest takes: those named, and those of the known kinds in the folders named."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from citemesh.cli.exits import CommandError
+
+SUFFIXES: Final = frozenset({".pdf", ".md", ".markdown", ".html", ".htm", ".docx", ".txt"})
+_NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9\-_./]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FileToIngest:
+    """A file and the id of the document that it becomes; an empty id is derived by the mesh from the file's name."""
+
+    path: Path
+    document_id: str
+
+
+def find_files(paths: Iterable[Path], document_id: str = "") -> list[FileToIngest]:
+    """The files of an ingest in a stable order.
+
+    A file of a folder is named by its way from that folder, so that two of the same name in different folders stay two
+    documents. Raises CommandError where a path is missing, nothing is found, or two files would become one document.
+    """
+    found = [file for path in paths for file in _walk(path)]
+    if not found:
+        raise CommandError(f"There is nothing to ingest: no file ending in {', '.join(sorted(SUFFIXES))}")
+    if document_id:
+        if len(found) > 1:
+            raise CommandError(f"--document-id names one document, and {len(found)} files were given")
+        return [FileToIngest(found[0].path, document_id)]
+    _refuse_twins(found)
+    return found
+
+
+def _walk(path: Path) -> Iterator[FileToIngest]:
+    if path.is_file():
+        yield FileToIngest(path, "")
+        return
+    if not path.is_dir():
+        raise CommandError(f"{path}: there is no such file or folder")
+    # Links to folders are not followed: they may lead out, or round in a circle.
+    for folder, subfolders, names in os.walk(path):
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        for name in sorted(names):
+            file = Path(folder) / name
+            if file.suffix.lower() in SUFFIXES and not name.startswith(".") and file.is_file():
+                relative = file.relative_to(path)
+                nested = len(relative.parts) > 1
+                yield FileToIngest(file, _make_id(relative) if nested else "")
+
+
+def _make_id(relative: Path) -> str:
+    return _NOT_IN_AN_ID.sub("-", relative.with_suffix("").as_posix())[-200:]
+
+
+def _refuse_twins(found: list[FileToIngest]) -> None:
+    """Two files that would be taken for two versions of one document are named, before anything is sent."""
+    seen: dict[str, Path] = {}
+    for file in found:
+        key = (file.document_id or _make_id(Path(file.path.name))).lower()
+        other = seen.setdefault(key, file.path)
+        if other != file.path:
+            raise CommandError(
+                f"{other} and {file.path} would become two versions of one document. "
+                "Ingest them one by one and name each with --document-id."
+            )

@@ -1,0 +1,53 @@
+"""The change log by which derived indexes follow the truth."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TenantState:
+    """Where a tenant stands."""
+
+    change_sequence: int
+    """Rises with every write of the tenant; 0 for an unknown tenant."""
+    permission_version: int
+    """Rises with every change of who may read what."""
+
+
+def read_state(connection: sqlite3.Connection, tenant_id: str) -> TenantState:
+    """Where `tenant_id` stands now; one primary-key look-up."""
+    row = connection.execute(
+        "SELECT change_sequence, permission_version FROM tenants WHERE tenant_id = ?", (tenant_id,)
+    ).fetchone()
+    return TenantState(0, 0) if row is None else TenantState(int(row[0]), int(row[1]))
+
+
+def record_change(
+    connection: sqlite3.Connection, tenant_id: str, version_row: int | None, *, permissions: bool = False
+) -> int:
+    """Note that a version changed (None: something that no index holds); return the new change sequence."""
+    cursor = connection.execute("INSERT INTO changes (tenant_id, version_row) VALUES (?, ?)", (tenant_id, version_row))
+    sequence = int(cursor.lastrowid or 0)
+    connection.execute(
+        "INSERT INTO tenants VALUES (?1, ?2, ?3) ON CONFLICT (tenant_id) DO UPDATE SET "
+        "change_sequence = ?2, permission_version = permission_version + ?3",
+        (tenant_id, sequence, int(permissions)),
+    )
+    return sequence
+
+
+def read_changed_versions(connection: sqlite3.Connection, tenant_id: str, after: int, until: int) -> list[int]:
+    """The version rows that changed after one sequence and not after another, ascending; some may be gone."""
+    rows = connection.execute(
+        "SELECT DISTINCT version_row FROM changes WHERE tenant_id = ? AND change_sequence > ? AND change_sequence <= ?"
+        " AND version_row IS NOT NULL ORDER BY version_row",
+        (tenant_id, after, until),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def read_tenants(connection: sqlite3.Connection) -> list[str]:
+    """Every tenant that ever stored something."""
+    return [str(row[0]) for row in connection.execute("SELECT tenant_id FROM tenants ORDER BY tenant_id")]

@@ -1,0 +1,127 @@
+"""SQLite as this store uses it: one file, write-ahead log, one connection per thread, errors as ServiceError."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import structlog
+
+from citemesh.rpc.errors import ServiceError
+from citemesh.store.embedded.schema import SCHEMA_VERSION, STATEMENTS
+from citemesh.v1 import errors_pb2
+
+_log = structlog.get_logger(__name__)
+
+_BUSY_TIMEOUT_MS = 10_000
+_CACHE_SIZE_KIB = 8_192
+FILE_NAME = "documents.sqlite3"
+
+
+def store_unavailable(message: str) -> ServiceError:
+    """The error for a store that cannot be used; `message` says what to check."""
+    return ServiceError(errors_pb2.ERROR_REASON_STORE_UNAVAILABLE, message)
+
+
+@contextmanager
+def as_store_errors() -> Iterator[None]:
+    """Turn what SQLite and the file system raise into STORE_UNAVAILABLE; the details go to the log."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        _log.error("store.failed", error=type(error).__name__, detail=str(error))
+        raise store_unavailable("The document store cannot be used: see the log of this service.") from error
+
+
+class Database:
+    """The database file below `directory`; made, with its tables, where it is missing."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / FILE_NAME
+        self._local = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        with as_store_errors():
+            directory.mkdir(parents=True, exist_ok=True)
+            self._prepare()
+
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection, in autocommit mode. Use it inside `as_store_errors`."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            self._local.connection = connection
+        return connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction: committed and on disk when the block is left, undone where it raises."""
+        with as_store_errors():
+            connection = self.connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """A read transaction: everything read in the block belongs to one state of the store."""
+        with as_store_errors():
+            connection = self.connection()
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+
+    def check(self) -> str | None:
+        """Why the database cannot be read; None where it can."""
+        try:
+            self.connection().execute("SELECT 1 FROM facts LIMIT 1").fetchone()
+        except sqlite3.Error as error:
+            return f"the document store cannot be read ({type(error).__name__})"
+        return None
+
+    def close(self) -> None:
+        """Close the connections of all threads; no thread may be using one."""
+        with self._lock:
+            self._closed = True
+            while self._open:
+                self._open.pop().close()
+
+    def _connect(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise sqlite3.ProgrammingError("the store is closed")
+            # Each thread uses its own connection; only `close` touches those of others.
+            connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            self._open.append(connection)
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A commit is on disk before it is acknowledged, also when the power fails next.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_SIZE_KIB}")
+        return connection
+
+    def _prepare(self) -> None:
+        connection = self.connection()
+        found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if found == SCHEMA_VERSION:
+            return
+        if found > SCHEMA_VERSION:
+            raise store_unavailable(
+                f"The store was written by a later version of citemesh (schema {found}, known {SCHEMA_VERSION}): "
+                "start that version, or another state directory."
+            )
+        connection.executescript(f"BEGIN IMMEDIATE; {STATEMENTS} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")

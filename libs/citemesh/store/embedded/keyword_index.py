@@ -1,0 +1,114 @@
+"""The tantivy index of one tenant: its fields, how passages become entries, and the sequence it has reached."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+import structlog
+import tantivy
+
+from citemesh.store.embedded.analysis import find_identifiers, stem_words
+from citemesh.v1.evidence_pb2 import Passage
+
+_log = structlog.get_logger(__name__)
+
+# tantivy's smallest heap for one thread; a commit of one document needs little.
+WRITER_HEAP_SIZE_BYTES = 32_000_000
+
+# Part of the folder's name: an index with other fields or another analysis is built anew beside it.
+FORMAT_VERSION = 1
+
+TEXT_FIELDS = ("text", "title", "section", "exact")
+
+
+def build_schema() -> tantivy.Schema:
+    """Fields hold words that are analysed already, joined by spaces: languages differ, the index does not."""
+    builder = tantivy.SchemaBuilder()
+    for name in TEXT_FIELDS:
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="position" if name == "text" else "freq")
+    builder.add_unsigned_field("passage_row", fast=True)
+    builder.add_unsigned_field("version_row", fast=True, indexed=True)
+    # The one entry that is no passage: how far the index has come.
+    builder.add_unsigned_field("stamp", fast=True, indexed=True)
+    builder.add_unsigned_field("is_stamp", indexed=True)
+    return builder.build()
+
+
+def index_directory(root: Path, tenant_id: str) -> Path:
+    """The folder of a tenant's index below the store's `root`."""
+    return root / f"keyword-{FORMAT_VERSION}" / hashlib.sha256(tenant_id.encode()).hexdigest()[:32]
+
+
+def open_index(path: Path | None) -> tantivy.Index:
+    """The index in `path` (made where it is missing), or one in memory; raises ValueError where it is damaged."""
+    if path is not None:
+        path.mkdir(parents=True, exist_ok=True)
+    index = tantivy.Index(build_schema(), path=None if path is None else str(path))
+    index.config_reader("manual")
+    index.reload()
+    return index
+
+
+def open_or_rebuild(path: Path) -> tantivy.Index:
+    """As `open_index`; a damaged index is removed, so that it is filled again from the truth."""
+    try:
+        return open_index(path)
+    except (ValueError, OSError) as error:
+        _log.warning("store.keyword_index_damaged", error=str(error))
+        shutil.rmtree(path, ignore_errors=True)
+        return open_index(path)
+
+
+def read_stamp(index: tantivy.Index) -> int:
+    """The change sequence that the loaded state of `index` has reached; 0 for an empty one."""
+    searcher = index.searcher()
+    hits = searcher.search(tantivy.Query.term_query(index.schema, "is_stamp", 1), limit=4, count=False).hits
+    stamps = searcher.fast_field_values("stamp", [address for _, address in hits]) if hits else []
+    return max((int(stamp) for stamp in stamps if stamp is not None), default=0)
+
+
+def count_passages(index: tantivy.Index) -> int:
+    """Passages in the loaded state of `index`."""
+    searcher = index.searcher()
+    stamp = tantivy.Query.term_query(index.schema, "is_stamp", 1)
+    stamps = searcher.search(stamp, limit=1, count=True)
+    return searcher.num_docs - int(getattr(stamps, "count", 0) or 0)
+
+
+def write_versions(
+    writer: tantivy.IndexWriter, connection: sqlite3.Connection, version_rows: Iterable[int], stamp: int
+) -> None:
+    """Bring versions up to date in `writer` and move its stamp; the caller commits."""
+    for version_row in version_rows:
+        writer.delete_documents_by_term("version_row", version_row)
+        add_version(writer, connection, version_row)
+    writer.delete_documents_by_term("is_stamp", 1)
+    entry = tantivy.Document()
+    entry.add_unsigned("is_stamp", 1)
+    entry.add_unsigned("stamp", stamp)
+    writer.add_document(entry)
+
+
+def add_version(writer: tantivy.IndexWriter, connection: sqlite3.Connection, version_row: int) -> None:
+    """Add every passage of a version; none where the version is gone."""
+    rows = connection.execute("SELECT passage_row, passage FROM passages WHERE version_row = ?", (version_row,))
+    for passage_row, data in rows:
+        writer.add_document(_make_entry(int(passage_row), version_row, Passage.FromString(data)))
+
+
+def _make_entry(passage_row: int, version_row: int, passage: Passage) -> tantivy.Document:
+    entry = tantivy.Document()
+    entry.add_unsigned("passage_row", passage_row)
+    entry.add_unsigned("version_row", version_row)
+    language = passage.language
+    body = f"{passage.heading_context}\n{passage.text}" if passage.heading_context else passage.text
+    entry.add_text("text", " ".join(stem_words(body, language)))
+    entry.add_text("title", " ".join(stem_words(passage.title, language)))
+    heading = " ".join((*passage.section_path, passage.section_number, passage.label))
+    entry.add_text("section", " ".join(stem_words(heading, language)))
+    entry.add_text("exact", " ".join(find_identifiers(f"{heading} {body}")))
+    return entry

@@ -1,0 +1,79 @@
+"""The parser's own process: `python -m services.documents.parsing.child`.
+
+One request as JSON on stdin, one reply as JSON on stdout, then it ends. Limits are set before the file is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from services.documents.parsing import blocks, limits
+from services.documents.parsing.refusal import ParseRefused, RefusalReason
+from services.documents.parsing.request import ParseRequest, RenderRequest, Reply
+
+
+def main() -> int:
+    """Serves one request; the exit code is 0 whenever a reply was written."""
+    request = json.loads(sys.stdin.buffer.read())
+    # What native libraries print must not mix with the reply.
+    reply_fd = os.dup(1)
+    os.dup2(2, 1)
+    limits.apply_limits(limits.Limits(**request["limits"]))
+    limits.leave_network()
+    try:
+        reply = _serve(request)
+    except ParseRefused as refusal:
+        reply = {"reason": refusal.reason.value, "message": refusal.message}
+    except MemoryError:
+        reply = {"reason": RefusalReason.TOO_MUCH_MEMORY.value, "message": "Reading the file needs too much memory."}
+    data = json.dumps(reply, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    with os.fdopen(reply_fd, "wb") as stream:
+        stream.write(data)
+    return 0
+
+
+def _serve(request: dict[str, Any]) -> Reply:
+    if request["task"] == "render":
+        from services.documents.parsing.render import render_page
+
+        limits.forbid_side_effects()
+        job = RenderRequest(**{**request["request"], "quotes": tuple(request["request"]["quotes"])})
+        return render_page(job)
+    job = ParseRequest(**request["request"])
+    parse = _choose_parser(job)
+    limits.forbid_side_effects()
+    return {"document": blocks.to_json(parse(job))}
+
+
+def _choose_parser(job: ParseRequest) -> Any:
+    """Imports the one parser that the file needs, so that the others cost nothing."""
+    from services.documents.parsing.formats import tell_format
+
+    kind = tell_format(Path(job.path), job.file_name)
+    if kind == "pdf":
+        from services.documents.parsing.pdf import parse_pdf
+
+        return lambda j: parse_pdf(Path(j.path), j.password, j.max_pages)
+    if kind == "docx":
+        from services.documents.parsing.docx import parse_docx
+
+        return lambda j: parse_docx(Path(j.path))
+    if kind == "html":
+        from services.documents.parsing.html import parse_html
+
+        return lambda j: parse_html(Path(j.path))
+    if kind == "markdown":
+        from services.documents.parsing.markdown import parse_markdown
+
+        return lambda j: parse_markdown(Path(j.path))
+    from services.documents.parsing.plain import parse_plain
+
+    return lambda j: parse_plain(Path(j.path))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""Reads a PDF with pdfium: pages, outline, and blocks in reading order over the whole document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from services.documents.parsing.blocks import Block, OutlineEntry, Page, ParsedDocument
+from services.documents.parsing.hyphens import join_divided_words
+from services.documents.parsing.pdf_flow import join_flow
+from services.documents.parsing.pdf_layout import drop_margins, layout_page, measure_style
+from services.documents.parsing.pdf_text import TextLine, read_lines
+from services.documents.parsing.refusal import ParseRefused, RefusalReason
+
+_MAX_OUTLINE_ENTRIES = 5_000
+_MAX_OUTLINE_DEPTH = 15
+_TEXT_CHAR_COUNT = 20  # fewer characters than this are a stamp or a page number: the page counts as without text
+
+
+def open_pdf(path: Path, password: str) -> pdfium.PdfDocument:
+    """Opens a PDF. Raises ParseRefused: empty, encrypted, wrong password, or not a PDF that can be read."""
+    if path.stat().st_size == 0:
+        raise ParseRefused(RefusalReason.EMPTY, "The file is empty (0 bytes).")
+    try:
+        return pdfium.PdfDocument(path, password=password or None)
+    except pdfium.PdfiumError as error:
+        if "password" in str(error).lower():
+            if password:
+                raise ParseRefused(RefusalReason.PASSWORD_WRONG, "The password does not open this PDF.") from error
+            raise ParseRefused(
+                RefusalReason.PASSWORD_NEEDED, "The PDF is encrypted: send its password along with it."
+            ) from error
+        raise ParseRefused(
+            RefusalReason.UNREADABLE, "The file is damaged or not a PDF: its structure cannot be read."
+        ) from error
+
+
+def parse_pdf(path: Path, password: str, max_pages: int) -> ParsedDocument:
+    """A PDF as pages, outline and blocks. Raises ParseRefused where it cannot be opened or has no page."""
+    document = open_pdf(path, password)
+    try:
+        count = len(document)
+        if count == 0:
+            raise ParseRefused(RefusalReason.UNREADABLE, "The PDF has no pages.")
+        if count > max_pages:
+            raise ParseRefused(
+                RefusalReason.TOO_LARGE, f"The PDF has {count} pages; at most {max_pages} are read. Split it."
+            )
+        pages, lines, failed = _read_pages(document, count)
+        if len(failed) == count:
+            raise ParseRefused(RefusalReason.UNREADABLE, "None of the PDF's pages can be read: the file is damaged.")
+        outline = _read_outline(document)
+        title = _title(document)
+    finally:
+        document.close()
+    lines = drop_margins(lines, pages)
+    style = measure_style(lines)
+    blocks: list[Block] = []
+    for page, page_lines in zip(pages, lines, strict=True):
+        blocks.extend(layout_page(page_lines, page, style))
+    blocks = join_flow(blocks)
+    join_divided_words(blocks)
+    truncated = ", ".join(f"page {number} is damaged and was not read" for number in failed[:20])
+    return ParsedDocument(
+        "pdf", title=title or _largest_line(lines), pages=pages, outline=outline, blocks=blocks, truncated=truncated
+    )
+
+
+def _read_pages(document: pdfium.PdfDocument, count: int) -> tuple[list[Page], list[list[TextLine]], list[int]]:
+    pages: list[Page] = []
+    lines: list[list[TextLine]] = []
+    failed: list[int] = []
+    for index in range(count):
+        try:
+            page = document[index]
+        except pdfium.PdfiumError:
+            failed.append(index + 1)
+            pages.append(Page(index + 1, 0.0, 0.0, 0))
+            lines.append([])
+            continue
+        width, height = page.get_size()
+        page_lines = read_lines(page, index + 1)
+        char_count = sum(len(word.text) for line in page_lines for word in line.words)
+        image_share = _image_share(page, width * height) if char_count < _TEXT_CHAR_COUNT else 0.0
+        pages.append(Page(index + 1, round(width, 2), round(height, 2), char_count, image_share))
+        lines.append(page_lines)
+        page.close()
+    return pages, lines, failed
+
+
+def _image_share(page: pdfium.PdfPage, area: float) -> float:
+    """Share of the page that its largest picture covers, 0 to 1."""
+    largest = 0.0
+    for number, image in enumerate(page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_IMAGE], max_depth=3)):
+        if number >= 50:
+            break
+        left, bottom, right, top = image.get_bounds()
+        largest = max(largest, (right - left) * (top - bottom))
+    return round(min(1.0, largest / area), 2) if area > 0 else 0.0
+
+
+def _read_outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:
+    entries: list[OutlineEntry] = []
+    try:
+        for bookmark in document.get_toc(max_depth=_MAX_OUTLINE_DEPTH):
+            destination = bookmark.get_dest()
+            index = destination.get_index() if destination is not None else None
+            title = re.sub(r"\s+", " ", bookmark.get_title()).strip()
+            entries.append(OutlineEntry(title, bookmark.level + 1, index + 1 if index is not None else 0))
+            if len(entries) >= _MAX_OUTLINE_ENTRIES:
+                break
+    except pdfium.PdfiumError:
+        # A broken outline costs the outline: the text is still worth reading.
+        return entries
+    return entries
+
+
+def _title(document: pdfium.PdfDocument) -> str:
+    title = re.sub(r"\s+", " ", document.get_metadata_value("Title") or "").strip()
+    # What programs leave there when nobody set a title.
+    if re.search(r"\.(?:docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?)$|^untitled|^microsoft word|^\W*$", title, re.IGNORECASE):
+        return ""
+    return title[:300]
+
+
+def _largest_line(pages: Sequence[Sequence[TextLine]]) -> str:
+    """The words in the largest type on the first page with text; empty where no line stands out."""
+    lines = next((page for page in pages if page), [])
+    if not lines:
+        return ""
+    size = max(line.size for line in lines)
+    if sum(line.size == size for line in lines) > 4 or len({line.size for line in lines}) < 2:
+        return ""
+    return " ".join(line.text for line in lines if line.size == size)[:300]
+
+
+def has_text(page: Page) -> bool:
+    """Whether a page has a text layer worth the name."""
+    return page.char_count >= _TEXT_CHAR_COUNT
+
+

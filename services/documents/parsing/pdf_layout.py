@@ -1,0 +1,303 @@
+"""From the visual lines of a PDF to blocks: margins dropped, tables and captions taken out, paragraphs joined."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.documents.parsing.blocks import Block, BlockKind, Line, Page
+from services.documents.parsing.pdf_tables import Run, build_table, find_runs, is_caption, titles_after
+from services.documents.parsing.pdf_text import TextLine
+
+FIGURE_CAPTION = re.compile(
+    r"^(?:figure|fig\.?|abbildung|abb\.|ilustraci[oó]n|illustration)\s*[A-Z]?\d+(?:[-.]\d+)*\b", re.IGNORECASE
+)
+BULLET = re.compile(r"^(?:[•◦▪▫●○■□‣⁃∙·➢➤►▶✓✔❖–—-]|[*])\s+(?=\S)")
+ENUMERATOR = re.compile(r"^(?:\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,5})\)|(?:\d{1,2}|[a-zA-Z])\.)\s+(?=\S)")
+NUMBERED_HEADING = re.compile(
+    r"^(?:(?:chapter|section|part|appendix|annex|chapitre|annexe|article|kapitel)\s+)?"
+    r"(?:\d{1,3}(?:\.\d{1,3}){0,4}\.?|[A-Z](?:\.\d{1,3}){1,4}\.?|[A-Z]\.|[IVX]{1,6}\.|§\s*[\d.]+)\s+[^\W\d_a-zß-ÿ]"
+)
+_PAGE_NUMBER = re.compile(r"^\W*(?:page\s+)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:/|of|sur|von)\s*\d{1,4})?\W*$", re.IGNORECASE)
+_LEADER = re.compile(r"(?:\.\s?){5,}|…{2,}|(?:_\s?){5,}\d")
+_SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*$")
+_FOOTNOTE_MARK = re.compile(r"^(?:[∗*†‡§¶]|\d{1,2}(?=[A-Z(]|\s*https?:))")
+
+
+@dataclass(slots=True)
+class Style:
+    """What is usual in the whole document: font size of running text and the distance of its lines."""
+
+    body_size: float
+    leading: float
+
+
+def is_figure_caption(line: TextLine) -> bool:
+    """Whether a line begins a figure's caption, and not a sentence that begins with the figure's name."""
+    match = FIGURE_CAPTION.match(line.text)
+    return match is not None and titles_after(line.text[match.end() :])
+
+
+def measure_style(pages: Sequence[Sequence[TextLine]]) -> Style:
+    """Size and line distance of running text, weighted by characters."""
+    sizes: Counter[float] = Counter()
+    for lines in pages:
+        for line in lines:
+            sizes[line.size] += sum(len(word.text) for word in line.words)
+    body = sizes.most_common(1)[0][0] if sizes else 10.0
+    gaps = [
+        above.bottom - below.bottom
+        for lines in pages
+        for above, below in zip(lines, lines[1:], strict=False)
+        if above.size == below.size == body and 0 < above.bottom - below.bottom < 3 * body
+    ]
+    return Style(body, statistics.median(gaps) if gaps else 1.2 * body)
+
+
+def drop_margins(pages: list[list[TextLine]], facts: Sequence[Page]) -> list[list[TextLine]]:
+    """Removes what is not the document's text.
+
+    Running headers, footers and page numbers (lines near an edge that return on other pages, lines that stand at one
+    place on many pages), ornaments without a letter, and contents pages (their entries lead to the sections already).
+    """
+    near_edge: Counter[str] = Counter()
+    in_place: Counter[tuple[str, int, int]] = Counter()
+    for lines, page in zip(pages, facts, strict=True):
+        near_edge.update({_pattern(line) for line in lines if _in_margin(line, page)})
+        in_place.update({_placed(line) for line in lines})
+    often, everywhere = max(3, round(0.08 * len(pages))), max(5, round(0.2 * len(pages)))
+    kept: list[list[TextLine]] = []
+    for lines, page in zip(pages, facts, strict=True):
+        contents = sum(bool(_LEADER.search(line.text)) for line in lines) >= 4
+        kept.append(
+            [
+                line
+                for line in lines
+                if in_place[_placed(line)] < everywhere
+                and not _is_ornament(line.text)
+                and not (contents and _LEADER.search(line.text))
+                and not (_in_margin(line, page) and near_edge[_pattern(line)] >= often)
+                and not (_in_margin(line, page) and _PAGE_NUMBER.match(line.text) and len(lines) > 1)
+            ]
+        )
+    return kept
+
+
+def _placed(line: TextLine) -> tuple[str, int, int]:
+    return (_pattern(line), round(line.left / 6), round(line.bottom / 6))
+
+
+def _is_ornament(text: str) -> bool:
+    return len(text) > 3 and not any(character.isalnum() for character in text) and not set(text) & set("=+<>∑∫√$€£")
+
+
+def _in_margin(line: TextLine, page: Page) -> bool:
+    return line.bottom > 0.9 * page.height or line.top < 0.085 * page.height
+
+
+def _pattern(line: TextLine) -> str:
+    return re.sub(r"\d+", "#", line.text.casefold())
+
+
+def layout_page(lines: list[TextLine], page: Page, style: Style) -> list[Block]:
+    """Blocks of one page, in the file's order; each table stands where its caption stood."""
+    if not lines:
+        return []
+    width = _column_width(lines)
+    runs = find_runs(lines, width)
+    taken = _Taken(lines)
+    tables: dict[int, Block] = {}
+    for index, line in enumerate(lines):
+        if is_caption(line) and index not in taken.indices:
+            end = _caption_end(lines, index, runs)
+            run = _nearest_run(lines, index, end, runs, taken)
+            if run is not None:
+                _take_table(lines, tables, taken, index, end, run)
+    for run in runs:
+        if run.start not in taken.indices and _aligned_alone(lines, run):
+            _take_table(lines, tables, taken, run.start, run.start, run)
+    return _flow(lines, page, style, tables, taken)
+
+
+class _Taken:
+    """Indices of lines that belong to tables."""
+
+    def __init__(self, lines: Sequence[TextLine]) -> None:
+        self.indices: set[int] = set()
+        self.lines = lines
+
+
+def _take_table(
+    lines: list[TextLine], tables: dict[int, Block], taken: _Taken, start: int, end: int, run: Run
+) -> None:
+    rows = [index for index in range(run.start, run.end) if not start <= index < end]
+    tables[start] = build_table(lines[start:end], [lines[index] for index in rows])
+    taken.indices.update(range(start, end))
+    taken.indices.update(rows)
+
+
+def _column_width(lines: Sequence[TextLine]) -> float:
+    """Width of the column that running text fills: of the widest lines, the common value."""
+    widths = sorted(line.right - line.left for line in lines if len(line.words) > 5)
+    return widths[int(0.8 * (len(widths) - 1))] if widths else max(line.right - line.left for line in lines)
+
+
+def _caption_end(lines: Sequence[TextLine], index: int, runs: Sequence[Run]) -> int:
+    """One past the caption's last line: lines of its size follow closely, until the table or a wider space."""
+    starts = {run.start for run in runs}
+    end = index + 1
+    while end < len(lines) and end not in starts and end - index < 8:
+        above, line = lines[end - 1], lines[end]
+        gap = above.bottom - line.top
+        same = abs(line.size - lines[index].size) < 0.3 and -0.3 * line.height < gap < 0.55 * line.height
+        if not same or _SENTENCE_END.search(above.text) and above.right < lines[index].right - 3 * line.size:
+            break
+        end += 1
+    return end
+
+
+def _nearest_run(lines: Sequence[TextLine], start: int, end: int, runs: Sequence[Run], taken: _Taken) -> Run | None:
+    """The run just below a caption, else the one just above it, on the page and not in the file's order."""
+    bottom, top = min(line.bottom for line in lines[start:end]), max(line.top for line in lines[start:end])
+    left, right = min(line.left for line in lines[start:end]), max(line.right for line in lines[start:end])
+    best: tuple[float, Run] | None = None
+    for run in runs:
+        rows = [lines[index] for index in range(run.start, run.end) if not start <= index < end]
+        if not rows or run.start in taken.indices:
+            continue
+        if max(row.right for row in rows) < left or min(row.left for row in rows) > right:
+            continue
+        below = bottom - max(row.top for row in rows)
+        above = min(row.bottom for row in rows) - top
+        for distance in (below, above + 10.0):
+            if -8.0 <= distance <= 45.0 and (best is None or distance < best[0]):
+                best = (distance, run)
+    return best[1] if best else None
+
+
+def _aligned_alone(lines: Sequence[TextLine], run: Run) -> bool:
+    """Whether a run without a caption is a table: three rows or more that share two column edges."""
+    rows = [line for line in lines[run.start : run.end]]
+    if len(rows) < 3:
+        return False
+    block = build_table([], rows)
+    full = [row for row in block.cells if len({column for column, _ in row}) >= 2]
+    return len(block.columns) >= 2 and len(full) >= 3 and len(full) * 2 >= len(block.cells)
+
+
+def _flow(
+    lines: list[TextLine], page: Page, style: Style, tables: dict[int, Block], taken: _Taken
+) -> list[Block]:
+    blocks: list[Block] = []
+    group: list[TextLine] = []
+
+    def end_group() -> None:
+        if group:
+            blocks.append(_make_block(group, page, style))
+            group.clear()
+
+    for index, line in enumerate(lines):
+        if index in tables:
+            end_group()
+            blocks.append(tables[index])
+        if index in taken.indices:
+            continue
+        if group and _begins_block(group, line, style):
+            end_group()
+        group.append(line)
+    end_group()
+    return blocks
+
+
+def _begins_block(group: Sequence[TextLine], line: TextLine, style: Style) -> bool:
+    previous = group[-1]
+    if previous.divided:
+        return False
+    gap = previous.bottom - line.top
+    if is_caption(line) or is_figure_caption(line):
+        return True
+    if abs(previous.size - line.size) > 0.6 or previous.fixed_width != line.fixed_width:
+        return True
+    if previous.bold and NUMBERED_HEADING.match(previous.text) and not line.bold:
+        return True
+    if line.lead_count or previous.lead_count:
+        return line.lead_count > 0 and (gap > 0.35 * line.height or gap < -1.2 * line.height)
+    if previous.bold != line.bold:
+        return True
+    if line.bold and NUMBERED_HEADING.match(line.text):
+        return True
+    if BULLET.match(line.text) or (ENUMERATOR.match(line.text) and _SENTENCE_END.search(previous.text)):
+        return True
+    if gap > max(0.75 * line.height, 1.45 * style.leading - line.height):
+        return True
+    if gap < -1.2 * line.height:  # a jump up: next column
+        return bool(_SENTENCE_END.search(previous.text)) or line.left + 2 < previous.left
+    if is_figure_caption(group[0]) or is_caption(group[0]):
+        return False
+    return _is_indented(group, line)
+
+
+def _is_indented(group: Sequence[TextLine], line: TextLine) -> bool:
+    """A first-line indent after a paragraph whose last line ends a sentence; hanging lines of a list are none."""
+    if BULLET.match(group[0].text) or ENUMERATOR.match(group[0].text):
+        # Back at or left of the marker: the item is over.
+        return line.left <= group[0].left - 2 and bool(_SENTENCE_END.search(group[-1].text))
+    left = min(member.left for member in group[-3:])
+    indent = line.left - left
+    return 0.7 * line.size < indent < 5 * line.size and bool(_SENTENCE_END.search(group[-1].text))
+
+
+def _make_block(group: Sequence[TextLine], page: Page, style: Style) -> Block:
+    lines = _to_lines(group)
+    first = group[0]
+    if is_figure_caption(first):
+        return Block(BlockKind.FIGURE_CAPTION, lines)
+    if is_caption(first):
+        return Block(BlockKind.TABLE, lines, caption_count=len(lines))
+    if _is_heading(group, style):
+        return Block(BlockKind.HEADING, lines, level=_style_rank(first, style))
+    if len(group) > 1 and all(line.fixed_width for line in group):
+        return Block(BlockKind.CODE, [Line(line.text, line.page, line.box, "\n") for line in group])
+    if BULLET.match(first.text) or ENUMERATOR.match(first.text):
+        return Block(BlockKind.LIST, lines, items=[0], levels=[round(first.left)])
+    if first.size < 0.93 * style.body_size and _FOOTNOTE_MARK.match(first.text) and first.top < 0.45 * page.height:
+        return Block(BlockKind.FOOTNOTE, lines)
+    block = Block(BlockKind.PARAGRAPH, lines)
+    if first.lead_count and first.lead_count <= 8:
+        block.lead = " ".join(word.text for word in first.words[: first.lead_count]).rstrip(".:")
+    return block
+
+
+def _is_heading(group: Sequence[TextLine], style: Style) -> bool:
+    text = " ".join(line.text for line in group)
+    first = group[0]
+    if len(group) > 3 or len(text) > 160 or sum(character.isalpha() for character in text) < 3:
+        return False
+    if text[0].islower() or _LEADER.search(text):
+        return False
+    if text[-1] in ".,;:" and not NUMBERED_HEADING.match(text):
+        return False
+    larger = first.size > 1.12 * style.body_size
+    if larger and sum(character.isalpha() for character in text) * 2 > len(text.replace(" ", "")):
+        return True
+    if all(line.bold for line in group) and first.size >= 0.95 * style.body_size:
+        return len(text.split()) <= 14
+    return bool(NUMBERED_HEADING.match(text)) and len(group) == 1 and len(text.split()) <= 9 and text[-1] not in ".,;"
+
+
+def _style_rank(line: TextLine, style: Style) -> int:
+    """A provisional level: tenths of a point above running text, bold first; `sections` turns ranks into depths."""
+    return max(1, 1000 - round(10 * (line.size - style.body_size)) - (5 if line.bold else 0))
+
+
+def _to_lines(group: Sequence[TextLine]) -> list[Line]:
+    lines: list[Line] = []
+    divided = False
+    for line in group:
+        text = line.text
+        lines.append(Line(text + ("\N{SOFT HYPHEN}" if line.divided else ""), line.page, line.box, "" if divided else " "))
+        divided = line.divided
+    return lines

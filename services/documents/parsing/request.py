@@ -1,0 +1,38 @@
+"""What the parent asks of the child, and what comes back: one JSON object each way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+
+@dataclass(frozen=True, slots=True)
+class ParseRequest:
+    """Read a file into blocks. `file_name` helps to tell the kind; `password` opens an encrypted file."""
+
+    path: str
+    file_name: str
+    password: str = ""
+    max_pages: int = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRequest:
+    """Draw a page as PNG into `output_path`, with the quotes marked."""
+
+    path: str
+    output_path: str
+    page_number: int
+    resolution_dpi: int
+    quotes: tuple[str, ...] = ()
+    password: str = ""
+
+
+class Reply(TypedDict, total=False):
+    """Either `document` (see `blocks.to_json`), or `highlighted` indices, or a refusal."""
+
+    document: dict[str, object]
+    highlighted: list[int]
+    page_count: int
+    reason: str
+    message: str

@@ -1,0 +1,174 @@
+"""Runs the parser's process: bounded in number, memory, CPU and time, killed as a group, its failures told in words."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from services.documents.parsing.blocks import ParsedDocument, from_json
+from services.documents.parsing.refusal import ParseRefused, RefusalReason
+from services.documents.parsing.request import ParseRequest, RenderRequest
+
+_LOG = structlog.get_logger(__name__)
+_CODE_ROOT = Path(__file__).resolve().parents[3]
+_MAX_REPLY_BYTES = 256 * 1024 * 1024
+_MAX_PICTURE_BYTES = 256 * 1024 * 1024
+_MIB = 1024 * 1024
+_READ_SIZE = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """What one file may cost. Time grows with the file: `cpu_s` and `wall_s` hold for one of up to 1 MiB."""
+
+    memory_bytes: int = 1024 * _MIB
+    cpu_s: float = 8.0
+    wall_s: float = 9.5
+    extra_s_per_mib: float = 1.0
+    max_extra_s: float = 110.0
+    max_pages: int = 5_000
+
+    def times_for(self, size_bytes: int) -> tuple[float, float]:
+        """CPU and wall seconds for a file of this size."""
+        extra = min(self.max_extra_s, max(0.0, size_bytes / _MIB - 1.0) * self.extra_s_per_mib)
+        return self.cpu_s + extra, self.wall_s + extra
+
+
+class ParserSandbox:
+    """Starts at most `max_children` parsers at a time; the others wait their turn."""
+
+    def __init__(self, limits: SandboxLimits, max_children: int, temp_dir: Path) -> None:
+        self._limits = limits
+        self._turns = asyncio.Semaphore(max_children)
+        self._temp_dir = temp_dir
+
+    async def parse(self, path: Path, file_name: str, password: str = "") -> ParsedDocument:
+        """Reads a file. Raises ParseRefused with a reason and a sentence for the sender."""
+        request = ParseRequest(str(path), file_name, password, self._limits.max_pages)
+        reply = await self._serve("parse", dataclasses.asdict(request), path)
+        try:
+            document = await asyncio.to_thread(from_json, reply["document"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise _crashed() from error
+        return document
+
+    async def render(self, request: RenderRequest) -> tuple[bytes, list[int], int]:
+        """PNG, indices of the quotes found, and the page count; the PNG is empty where there is no such page."""
+        with tempfile.TemporaryDirectory(dir=self._temp_dir) as folder:
+            output = Path(folder) / "page.png"
+            asked = dataclasses.asdict(dataclasses.replace(request, output_path=str(output)))
+            reply = await self._serve("render", asked, Path(request.path))
+            png = await asyncio.to_thread(output.read_bytes) if output.exists() else b""
+        return png, [int(index) for index in reply.get("highlighted", [])], int(reply.get("page_count", 0))
+
+    async def _serve(self, task: str, request: dict[str, Any], path: Path) -> dict[str, Any]:
+        async with self._turns:
+            size_bytes = path.stat().st_size
+            cpu_s, wall_s = self._limits.times_for(size_bytes)
+            message = {
+                "task": task,
+                "request": request,
+                "limits": {
+                    "memory_bytes": self._limits.memory_bytes,
+                    "cpu_s": max(1, round(cpu_s)),
+                    "output_bytes": _MAX_PICTURE_BYTES,
+                },
+            }
+            with tempfile.TemporaryDirectory(dir=self._temp_dir, prefix="parse-") as folder:
+                data, code = await _run_child(json.dumps(message).encode(), Path(folder), wall_s)
+        return _read_reply(data, code, self._limits, wall_s)
+
+
+async def _run_child(message: bytes, folder: Path, wall_s: float) -> tuple[bytes, int | None]:
+    """What the child wrote and its exit code; the code is None where it ran out of time."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-s",
+        "-B",
+        "-m",
+        "services.documents.parsing.child",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd=folder,
+        env=_environment(folder),
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(wall_s):
+            data = await _exchange(process, message)
+            return data, await process.wait()
+    except TimeoutError:
+        return b"", None
+    finally:
+        # The whole group, whatever happened: nothing of a parser outlives its file.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await asyncio.shield(process.wait())
+
+
+async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(message)
+        await process.stdin.drain()
+    process.stdin.close()
+    parts: list[bytes] = []
+    size = 0
+    while part := await process.stdout.read(_READ_SIZE):
+        size += len(part)
+        if size > _MAX_REPLY_BYTES:
+            raise TimeoutError
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Nothing of ours but what Python needs: no credentials, no proxies, a folder of its own for temporary files."""
+    return {
+        "PATH": os.defpath,
+        "PYTHONPATH": str(_CODE_ROOT),
+        "PYTHONHASHSEED": "0",
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "LANG": "C.UTF-8",
+        "MALLOC_ARENA_MAX": "1",
+    }
+
+
+def _read_reply(data: bytes, code: int | None, limits: SandboxLimits, wall_s: float) -> dict[str, Any]:
+    if code is None or code in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise ParseRefused(
+            RefusalReason.TOO_SLOW, f"Reading the file took longer than the {wall_s:.0f} seconds allowed for its size."
+        )
+    try:
+        reply: dict[str, Any] = json.loads(data) if code == 0 else {}
+    except ValueError:
+        reply = {}
+    if "reason" in reply:
+        raise ParseRefused(RefusalReason(reply["reason"]), str(reply["message"]))
+    if not reply:
+        _LOG.warning("parser_died", exit_code=code)
+        if code == -signal.SIGABRT:
+            megabytes = limits.memory_bytes // _MIB
+            raise ParseRefused(
+                RefusalReason.TOO_MUCH_MEMORY, f"Reading the file needs more than the {megabytes} MiB of memory allowed."
+            )
+        raise _crashed()
+    return reply
+
+
+def _crashed() -> ParseRefused:
+    return ParseRefused(RefusalReason.CRASHED, "The file makes the parser fail: it is damaged or made to do harm.")

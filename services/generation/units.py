@@ -1,0 +1,204 @@
+"""Evidence cut into the units that an answer may quote: sentences, list items, table rows, code blocks and headings.
+
+Each unit is a span of its evidence's text, so that quoting it is cutting it out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from citemesh.v1 import evidence_pb2
+from services.generation.layout import Line, LineKind, read_lines
+from services.generation.markup import read_plain
+from services.generation.sentences import Span, split_sentences, trim
+from services.generation.tables import Table, read_pipe_table, read_plain_table
+
+LONGEST_UNIT_CHARACTERS = 700
+"""A longer "sentence" is no sentence (a log, a flattened table): it is cut at line ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One quotable span."""
+
+    evidence_index: int
+    """Its evidence's place in the request."""
+    start: int
+    end: int
+    kind: LineKind
+    plain: str
+    """The span as a reader sees it, without marks; for a table row, its cells with their column words."""
+    lead: str = ""
+    """What the span stands under: the sentence that announces its list, the items that hold it, a table's caption."""
+    lead_span: Span | None = None
+    """Where the announcing sentence stands; None where there is none or it is not in the text."""
+    group: int = -1
+    """Number of its list or table within the evidence; -1 outside of those."""
+    depth: int = 0
+    """Nesting of a list item, 0 outermost."""
+
+
+def read_units(evidence_index: int, evidence: evidence_pb2.Evidence) -> list[Unit]:
+    """The units of one evidence, in reading order. Together they hold all its words; markup alone makes no unit."""
+    text = evidence.text
+    if evidence.kind == evidence_pb2.PASSAGE_KIND_TABLE and not _has_pipes(text):
+        return _make_rows(evidence_index, read_plain_table(text, evidence.heading_context), 0, "")
+    units: list[Unit] = []
+    lines = read_lines(text)
+    group = 0
+    lead: Span | None = None
+    for block in _group_lines(lines):
+        kind = block[0].kind
+        if kind is LineKind.TABLE_ROW:
+            caption = read_plain(text[slice(*lead)]) if lead else ""
+            table = read_pipe_table(text, [(line.start, line.end) for line in block], evidence.heading_context)
+            units += _make_rows(evidence_index, table, group, caption)
+            group += 1
+        elif kind is LineKind.LIST_ITEM:
+            units += _make_items(evidence_index, text, block, lead, evidence.heading_context, group)
+            group += 1
+        elif kind is LineKind.CODE:
+            units += _make_code(evidence_index, text, block, lead)
+        elif kind is LineKind.HEADING:
+            units.append(_make_unit(evidence_index, text, (block[0].content_start, block[0].end), kind))
+        else:
+            made = _make_sentences(evidence_index, text, block)
+            units += made
+        lead = _find_lead(text, units, kind, lead)
+    return [unit for unit in units if any(character.isalnum() for character in unit.plain)]
+
+
+def _has_pipes(text: str) -> bool:
+    return sum(line.lstrip().startswith("|") for line in text.splitlines()) >= 2
+
+
+def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:
+    """Lines that make one block: a paragraph, a whole list, a table, a code block, one heading."""
+    block: list[Line] = []
+    for line in lines:
+        joins = bool(block) and _joins(block, line)
+        if block and not joins:
+            yield block
+            block = []
+        if line.kind is not LineKind.BLANK:
+            block.append(line)
+    if block:
+        yield block
+
+
+def _joins(block: list[Line], line: Line) -> bool:
+    kind = block[0].kind
+    if line.kind is LineKind.BLANK:
+        # A list goes on over blank lines; everything else ends there.
+        return kind is LineKind.LIST_ITEM
+    if kind is LineKind.LIST_ITEM:
+        return line.kind is LineKind.LIST_ITEM or (line.kind is LineKind.TEXT and line.continues_item)
+    return line.kind is kind and kind is not LineKind.HEADING
+
+
+def _make_unit(index: int, text: str, span: Span, kind: LineKind) -> Unit:
+    start, end = trim(text, *span)
+    return Unit(index, start, end, kind, read_plain(text[start:end]))
+
+
+def _make_sentences(index: int, text: str, block: list[Line]) -> list[Unit]:
+    return [
+        _make_unit(index, text, span, LineKind.TEXT)
+        for sentence in split_sentences(text, block[0].content_start, block[-1].end)
+        for span in cut_long(text, sentence)
+    ]
+
+
+def _make_items(
+    index: int, text: str, block: list[Line], lead: Span | None, heading_context: str, group: int
+) -> list[Unit]:
+    """One unit per item, with its continuation lines; long items by sentence. Nested ones carry their parents."""
+    announcement = read_plain(text[slice(*lead)]) if lead else read_plain(heading_context)
+    units: list[Unit] = []
+    parents: list[tuple[int, str]] = []
+    starts = [number for number, line in enumerate(block) if line.kind is LineKind.LIST_ITEM]
+    for number, following in zip(starts, [*starts[1:], len(block)], strict=True):
+        item = block[number]
+        while parents and parents[-1][0] >= item.indent:
+            parents.pop()
+        context = " ".join([announcement, *(words for _, words in parents)]).strip()
+        sentences = split_sentences(text, item.content_start, block[following - 1].end)
+        spans = [piece for span in _merge_short(sentences) for piece in cut_long(text, span)]
+        made: list[Unit] = []
+        for start, end in spans:
+            lead_words = f"{context} {made[0].plain[:200]}".strip() if made else context
+            start, end = trim(text, start if made else item.start, end)
+            plain = read_plain(text[start:end])
+            made.append(Unit(index, start, end, LineKind.LIST_ITEM, plain, lead_words, lead, group, len(parents)))
+        units += made
+        if made:
+            parents.append((item.indent, made[0].plain[:200]))
+    return units
+
+
+def _merge_short(sentences: list[Span]) -> list[Span]:
+    """Items up to about two sentences stay whole: their first words often name what the rest says."""
+    if not sentences:
+        return []
+    start, end = sentences[0][0], sentences[-1][1]
+    if end - start <= 300:
+        return [(start, end)]
+    merged = [sentences[0]]
+    for sentence in sentences[1:]:
+        if merged[-1][1] - merged[-1][0] < 60:
+            merged[-1] = (merged[-1][0], sentence[1])
+        else:
+            merged.append(sentence)
+    return merged
+
+
+def _make_code(index: int, text: str, block: list[Line], lead: Span | None) -> list[Unit]:
+    lead_words = read_plain(text[slice(*lead)]) if lead else ""
+    inner = [line for line in block if not line.is_fence]
+    if not inner:
+        return []
+    whole = (inner[0].start, inner[-1].end)
+    spans = [whole] if whole[1] - whole[0] <= LONGEST_UNIT_CHARACTERS else list(cut_long(text, whole))
+    units = []
+    for span in spans:
+        start, end = trim(text, *span)
+        if start < end:
+            plain = " ".join(text[start:end].split())
+            units.append(Unit(index, start, end, LineKind.CODE, plain, lead=lead_words, lead_span=lead))
+    return units
+
+
+def _make_rows(index: int, table: Table, group: int, caption: str) -> list[Unit]:
+    lead = " ".join(part for part in (caption, table.caption) if part)
+    return [
+        Unit(index, row.start, row.end, LineKind.TABLE_ROW, row.reading, lead=lead, lead_span=table.header_span, group=group)
+        for row in table.rows
+    ]
+
+
+def _find_lead(text: str, units: list[Unit], kind: LineKind, lead: Span | None) -> Span | None:
+    """The span that announces what comes next: the sentence just before it, where it ends like an announcement."""
+    if kind is LineKind.TEXT and units:
+        last = units[-1]
+        return (last.start, last.end)
+    if kind is LineKind.HEADING and units:
+        return (units[-1].start, units[-1].end)
+    return None
+
+
+def cut_long(text: str, span: Span) -> Iterator[Span]:
+    """The span whole, or in pieces of at most LONGEST_UNIT_CHARACTERS that end at line ends where there are some."""
+    start, end = span
+    while end - start > LONGEST_UNIT_CHARACTERS:
+        limit = start + LONGEST_UNIT_CHARACTERS
+        cut = max(text.rfind("\n", start + 1, limit), text.rfind("; ", start + 1, limit) + 1)
+        if cut <= start:
+            cut = text.rfind(" ", start + 1, limit)
+        if cut <= start:
+            cut = limit
+        yield trim(text, start, cut)
+        start, _ = trim(text, cut, end)
+    if start < end:
+        yield (start, end)

@@ -1,0 +1,86 @@
+"""Words of a question: tokens that keep flags, paths, identifiers and section numbers whole."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""
+      §+\s*\d[\w.()-]*\w\)?                    # § 1003.2(g)
+    | (?<![\w-])--?[A-Za-z][\w-]*(?:=[\w./-]+)?  # --snapshot-count, -v
+    | (?<![\w.])/[A-Za-z][\w/.-]*\w            # /metrics, /etc/hosts
+    | [^\W_]+(?:[._:/@+&'’-]+[^\W_]+)*\+*      # words, v3.5, a/b, can't, user_name, C++
+    | _\w+\b                                   # __proto__
+    """,
+    re.VERBOSE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?。？！])[\"'”’)]*\s+(?=[^\s])|(?<=[。？！])|\n+")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|no|art|sec|fig|approx|dr|mr|mrs|ms|z\.b|bzw|u\.s|st)\.|\b[A-Z]\.)$", re.I)
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+_IDENTIFIER = re.compile(r"[_/=@+§]|^--?[A-Za-z]|\w\.\w|\d|[a-z][A-Z]|^[A-Z]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A token with its place in the text, in code points."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def lower(self) -> str:
+        """The token in lower case, curly apostrophes straightened."""
+        return self.text.lower().replace("’", "'")
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether it is a name that must not be changed: a flag, path, number, acronym or mixed-case word."""
+        return bool(_IDENTIFIER.search(self.text))
+
+    @property
+    def is_capitalised(self) -> bool:
+        """Whether it starts with a capital letter."""
+        return self.text[:1].isupper()
+
+
+def split_words(text: str) -> list[Word]:
+    """The tokens of `text` in order; punctuation is left out."""
+    return [Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of `text`, end marks kept, stripped; abbreviations do not end one."""
+    parts: list[str] = []
+    for piece in _SENTENCE_END.split(text):
+        if not piece or not piece.strip():
+            continue
+        if parts and _ABBREVIATION.search(parts[-1]):
+            parts[-1] = f"{parts[-1]} {piece.strip()}"
+        else:
+            parts.append(piece.strip())
+    return parts
+
+
+def is_question(sentence: str) -> bool:
+    """Whether the sentence ends in a question mark."""
+    return sentence.rstrip("\"'”’) ").endswith(("?", "？", "؟"))
+
+
+def has_cjk(text: str) -> bool:
+    """Whether `text` holds a script that puts no spaces between words."""
+    return bool(_CJK.search(text))
+
+
+def upper_first(text: str) -> str:
+    """`text` with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+def lower_first(text: str) -> str:
+    """`text` with its first letter in lower case, unless its first word is a name."""
+    words = split_words(text)
+    if not words or words[0].is_identifier or words[0].start != 0:
+        return text
+    return text[:1].lower() + text[1:]

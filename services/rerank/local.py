@@ -1,0 +1,42 @@
+"""The backend that scores pairs in this process, by the scoring queue."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from citemesh.models.pair_scorer import PairScorer
+from citemesh.models.runtime import count_usable_cores
+from citemesh.models.scorer_card import ScorerCard
+from services.rerank.queue import ScoringQueue
+from services.rerank.settings import RerankSettings
+
+
+class LocalBackend:
+    """A PairBackend over onnxruntime."""
+
+    branch = "onnxruntime"
+
+    def __init__(self, scorer: PairScorer, settings: RerankSettings, on_length: Callable[[int], None]) -> None:
+        self.card: ScorerCard = scorer.card
+        self._scorer = scorer
+        self._queue = ScoringQueue(
+            lambda pairs: scorer.score_batch(pairs).tolist(),
+            worker_count=settings.worker_count or count_usable_cores(),
+            batch_size=settings.batch_size,
+            max_queued_pair_count=settings.max_queued_pair_count,
+            on_length=on_length,
+        )
+
+    async def score(self, question: str, texts: Sequence[str], deadline: float | None) -> list[float]:
+        """As in PairBackend."""
+        pairs = await asyncio.to_thread(self._scorer.tokenize, question, texts)
+        return await self._queue.score(pairs, deadline)
+
+    async def check(self) -> str | None:
+        """Always able: the model is in memory."""
+        return None
+
+    async def close(self) -> None:
+        """End the workers."""
+        await self._queue.close()
