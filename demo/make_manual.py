@@ -43,7 +43,14 @@ TITLE = "CX-200 cold chain monitor: user manual"
 _BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=10.5, leading=15, spaceAfter=7)
 _CHAPTER = ParagraphStyle("chapter", parent=_BODY, fontName="Helvetica-Bold", fontSize=18, leading=24, spaceAfter=12)
 _SECTION = ParagraphStyle(
-    "section", parent=_BODY, fontName="Helvetica-Bold", fontSize=13, leading=18, spaceBefore=10, spaceAfter=5, keepWithNext=1
+    "section",
+    parent=_BODY,
+    fontName="Helvetica-Bold",
+    fontSize=13,
+    leading=18,
+    spaceBefore=10,
+    spaceAfter=5,
+    keepWithNext=1,
 )
 _CAPTION = ParagraphStyle("caption", parent=_BODY, fontName="Helvetica-Oblique", fontSize=9.5, leading=13, spaceAfter=4)
 _CELL = ParagraphStyle("cell", parent=_BODY, fontSize=9.5, leading=12.5, spaceAfter=0)
@@ -51,23 +58,36 @@ _HEAD = ParagraphStyle("head", parent=_CELL, fontName="Helvetica-Bold")
 _COVER = ParagraphStyle("cover", parent=_BODY, fontName="Helvetica-Bold", fontSize=30, leading=38, spaceAfter=14)
 _SUBTITLE = ParagraphStyle("subtitle", parent=_CHAPTER)
 _CONTENTS = [
-    ParagraphStyle("contents0", parent=_BODY, fontName="Helvetica-Bold", fontSize=10.5, leading=13, spaceBefore=4, spaceAfter=0),
+    ParagraphStyle(
+        "contents0", parent=_BODY, fontName="Helvetica-Bold", fontSize=10.5, leading=13, spaceBefore=4, spaceAfter=0
+    ),
     ParagraphStyle("contents1", parent=_BODY, fontSize=10, leading=12.5, leftIndent=14, spaceAfter=0),
 ]
 
 
-class _Manual(BaseDocTemplate):
-    """The page frame with running head and foot; headings become bookmarks and lines of the contents as they are placed.
+class _Manual(BaseDocTemplate):  # type: ignore[misc]  # reportlab has no types
+    """The page frame with running head and foot; headings become bookmarks and lines of the contents.
 
     Pages are not compressed, so that the bytes do not depend on the installed zlib.
     """
 
     def __init__(self, target: io.BytesIO) -> None:
         super().__init__(
-            target, pagesize=A4, invariant=1, pageCompression=0, title=TITLE, author="Fernhill Instruments", subject="Firmware 3.2 and later",
-            leftMargin=28 * mm, rightMargin=28 * mm, topMargin=28 * mm, bottomMargin=26 * mm,
-        )  # fmt: skip
-        frame = Frame(self.leftMargin, self.bottomMargin, self.width, self.height, id="text", leftPadding=0, rightPadding=0)
+            target,
+            pagesize=A4,
+            invariant=1,
+            pageCompression=0,
+            title=TITLE,
+            author="Fernhill Instruments",
+            subject="Firmware 3.2 and later",
+            leftMargin=28 * mm,
+            rightMargin=28 * mm,
+            topMargin=28 * mm,
+            bottomMargin=26 * mm,
+        )
+        frame = Frame(
+            self.leftMargin, self.bottomMargin, self.width, self.height, id="text", leftPadding=0, rightPadding=0
+        )
         self.addPageTemplates([PageTemplate(id="page", frames=[frame], onPage=_draw_head_and_foot)])
 
     def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802 - the name that reportlab calls
@@ -113,7 +133,9 @@ def _contents() -> list[Flowable]:
 def _figure() -> Flowable:
     """Figure 1, the front panel: drawn here because a picture file would not be text that anybody can change."""
     drawing = Drawing(150 * mm, 62 * mm)
-    drawing.add(Rect(0, 0, 150 * mm, 60 * mm, rx=8, ry=8, fillColor=colors.HexColor("#eef1f4"), strokeColor=colors.grey))
+    drawing.add(
+        Rect(0, 0, 150 * mm, 60 * mm, rx=8, ry=8, fillColor=colors.HexColor("#eef1f4"), strokeColor=colors.grey)
+    )
     drawing.add(Rect(10 * mm, 16 * mm, 70 * mm, 36 * mm, fillColor=colors.HexColor("#1d3b4f"), strokeColor=None))
     drawing.add(String(24 * mm, 31 * mm, "4.8 °C", fontName="Helvetica-Bold", fontSize=24, fillColor=colors.white))
     for position, (name, colour) in enumerate((("State", "#3a9d4a"), ("Supply", "#3a9d4a"), ("Network", "#d9a21b"))):
@@ -132,13 +154,15 @@ def _table(rows: list[list[str]], width: float) -> Table:
     cells = [[Paragraph(cell, _HEAD if index == 0 else _CELL) for cell in row] for index, row in enumerate(rows)]
     longest = [max(12, min(34, max(len(row[column]) for row in rows))) for column in range(len(rows[0]))]
     table = Table(cells, colWidths=[width * share / sum(longest) for share in longest], repeatRows=1, hAlign="LEFT")
-    table.setStyle([
-        ("GRID", (0, 0), (-1, -1), 0.5, colors.HexColor("#888888")),
-        ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#e3e8ed")),
-        ("VALIGN", (0, 0), (-1, -1), "TOP"),
-        ("TOPPADDING", (0, 0), (-1, -1), 3),
-        ("BOTTOMPADDING", (0, 0), (-1, -1), 4),
-    ])  # fmt: skip
+    table.setStyle(
+        [
+            ("GRID", (0, 0), (-1, -1), 0.5, colors.HexColor("#888888")),
+            ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#e3e8ed")),
+            ("VALIGN", (0, 0), (-1, -1), "TOP"),
+            ("TOPPADDING", (0, 0), (-1, -1), 3),
+            ("BOTTOMPADDING", (0, 0), (-1, -1), 4),
+        ]
+    )
     return table
 
 
@@ -158,7 +182,9 @@ def _body(source: str, width: float) -> list[Flowable]:
         elif first.startswith("## "):
             story.append(Paragraph(first[3:], _SECTION))
         elif first.startswith("|"):
-            rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|---")]
+            rows = [
+                [cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|---")
+            ]
             parts: list[Flowable] = [caption] if caption else []
             story += [KeepTogether([*parts, _table(rows, width)]), Spacer(1, 10)]
             caption = None

@@ -8,82 +8,125 @@ from typing import Final
 
 from citemesh.v1.question_pb2 import LayoutHint, Reference, ReferenceKind
 from services.query.lexicon import is_stop_word
+from services.query.word_lists import word_set
 
 _NUMBER = r"[0-9]+(?:[.\-][0-9]+)*[a-z]?(?:\([a-z0-9]{1,4}\))*|[IVX]{1,5}(?:\.[0-9]+)*"
 _LABELS: Final = (
-    (ReferenceKind.REFERENCE_KIND_TABLE, "table", re.compile(rf"\b(?:tables?|tabelle|tableau|tabla|tab\.)\s+({_NUMBER})(?!\w)", re.I)),
-    (ReferenceKind.REFERENCE_KIND_FIGURE, "figure", re.compile(rf"\b(?:figures?|fig\.|abbildung|abb\.|figura)\s*({_NUMBER})(?!\w)", re.I)),
+    (
+        ReferenceKind.REFERENCE_KIND_TABLE,
+        "table",
+        re.compile(rf"\b(?:tables?|tabelle|tableau|tabla|tab\.)\s+({_NUMBER})(?!\w)", re.I),
+    ),
+    (
+        ReferenceKind.REFERENCE_KIND_FIGURE,
+        "figure",
+        re.compile(rf"\b(?:figures?|fig\.|abbildung|abb\.|figura)\s*({_NUMBER})(?!\w)", re.I),
+    ),
     (
         ReferenceKind.REFERENCE_KIND_SECTION,
         "section",
         re.compile(
-            rf"(?:\b(?:sections?|sec\.|subsection|chapters?|clause|articles?|art\.|abschnitt|kapitel|artikel|chapitre|sección|capítulo)\s+"
+            rf"(?:\b(?:sections?|sec\.|subsection|chapters?|clause|articles?|art\.|abschnitt|kapitel|artikel"
+            rf"|chapitre|sección|capítulo)\s+"
             rf"|§+\s*)({_NUMBER})(?!\w)",
             re.I,
         ),
     ),
-    (ReferenceKind.REFERENCE_KIND_APPENDIX, "appendix", re.compile(r"\b(?:appendix|annex|anhang|annexe|anexo)\s+([A-Z](?:\.?\d+)*|[IVX]{1,5}|\d+)(?!\w)", re.I)),
+    (
+        ReferenceKind.REFERENCE_KIND_APPENDIX,
+        "appendix",
+        re.compile(r"\b(?:appendix|annex|anhang|annexe|anexo)\s+([A-Z](?:\.?\d+)*|[IVX]{1,5}|\d+)(?!\w)", re.I),
+    ),
     (
         ReferenceKind.REFERENCE_KIND_OTHER,
         "",
         re.compile(
-            r"\b(rule|play|step|principle|requirement|control|recommendation|guideline|topic|algorithm|equation|theorem|lemma|item"
-            r"|simulation|experiment|example|exhibit|schedule|form|sample form|listing|part|module|lesson|phase|level)\s+#?\s?"
+            r"\b(rule|play|step|principle|requirement|control|recommendation|guideline|topic|algorithm|equation"
+            r"|theorem|lemma|item"
+            r"|simulation|experiment|example|exhibit|schedule|form|sample form|listing|part|module|lesson|phase"
+            r"|level)\s+#?\s?"
             r"([0-9]+(?:\.[0-9]+)*|[A-Z]-[0-9]+)(?![\w%])",
             re.I,
         ),
     ),
 )
 _SECTION_BY_TOPIC: Final = re.compile(
-    r"\b(?:the\s+)?(?:part|section|chapter|paragraph|passage|heading|subsection)\s+(?:on|about|covering|dealing with|titled|called|named|entitled)\s+"
-    r"[\"“'‘]?(.+?)[\"”'’]?(?=\s+(?:say|says|state|states|tell|tells|ask|asks|require|requires|describe|describes|mention|mentions"
+    r"\b(?:the\s+)?(?:part|section|chapter|paragraph|passage|heading|subsection)\s+(?:on|about|covering|dealing with"
+    r"|titled|called|named|entitled)\s+"
+    r"[\"“'‘]?(.+?)[\"”'’]?(?=\s+(?:say|says|state|states|tell|tells|ask|asks|require|requires|describe|describes"
+    r"|mention|mentions"
     r"|cover|covers|recommend|recommends|list|lists|show|shows|explain|explains|in the|of the|mean|means)\b|[,;:?.]|$)",
     re.I,
 )
-_NAMED_SECTION: Final = re.compile(r"\b(?:the\s+)?[\"“'‘]([^\"”'’]{3,60})[\"”'’]\s+(?:section|part|chapter|heading|paragraph)\b", re.I)
+_NAMED_SECTION: Final = re.compile(
+    r"\b(?:the\s+)?[\"“'‘]([^\"”'’]{3,60})[\"”'’]\s+(?:section|part|chapter|heading|paragraph)\b", re.I
+)
 _TITLED_SECTION: Final = re.compile(r"\bthe\s+((?:[A-Z][\w-]*\s+){1,5})(?:section|chapter|part)\b")
 
 _TABLE: Final = re.compile(
-    r"\b(?:in|from|per|to) (?:the|a|that|this|which|its) (?:\w+ ){0,2}?table\b|\btable\s+[0-9IVX]|\b(?:the|a|that|this|which|on which page is that) table\b"
-    r"|\b(?:the|which|that|top|bottom|first|last|base) (?:rows?|columns?)\b|\brows? \(?[a-z0-9]\)?\b|\brow of (?:a|the) table\b|\bcolumn\b"
+    r"\b(?:in|from|per|to) (?:the|a|that|this|which|its) (?:\w+ ){0,2}?table\b|\btable\s+[0-9IVX]|\b(?:the|a|that"
+    r"|this|which|on which page is that) table\b"
+    r"|\b(?:the|which|that|top|bottom|first|last|base) (?:rows?|columns?)\b|\brows? \(?[a-z0-9]\)?\b|\brow of (?:a"
+    r"|the) table\b|\bcolumn\b"
     r"|\btabelle\b|\btableau\b|\btabla\b",
     re.I,
 )
-_FIGURE: Final = re.compile(r"\b(?:figures?|fig\.|diagrams?|charts?|graphs?|plots?|screenshots?|abbildung|schaubild|graphique)\b(?!\s+out)", re.I)
+_FIGURE: Final = re.compile(
+    r"\b(?:figures?|fig\.|diagrams?|charts?|graphs?|plots?|screenshots?|abbildung|schaubild|graphique)\b(?!\s+out)",
+    re.I,
+)
 _CODE: Final = re.compile(
-    r"\b(?:which command|what command|command line|code (?:block|snippet|sample|example)|snippet|sample program|what exactly do i type|what do i type"
+    r"\b(?:which command|what command|command line|code (?:block|snippet|sample|example)|snippet|sample program"
+    r"|what exactly do i type|what do i type"
     r"|which flags? do i pass)\b",
     re.I,
 )
-_LIST: Final = re.compile(r"\b(?:in|from) the (?:\w+ )?(?:bullet |bulleted |numbered )?list\b|\bbullet points? (?:in|of)\b|\bchecklist\b", re.I)
+_LIST: Final = re.compile(
+    r"\b(?:in|from) the (?:\w+ )?(?:bullet |bulleted |numbered )?list\b|\bbullet points? (?:in|of)\b|\bchecklist\b",
+    re.I,
+)
 # Measured effects stand in tables: "where do they show the impact on ..", "where are the results reported".
 _SHOWN_RESULTS: Final = re.compile(
-    r"\bwhere\b[^?.;]*\b(?:show|shows|shown|report|reports|reported|present|presents|presented|list|lists|listed|give|gives|given|compare|compares"
-    r"|compared|measure|measures|measured|evaluate|evaluated|quantif\w+|demonstrate|demonstrated|summari[sz]ed?)\b[^?.;]*"
-    r"\b(?:impact|impacts|effects?|influence|results?|scores?|performance|accuracy|figures|numbers|measurements?|metrics?|comparison|ablations?"
+    r"\bwhere\b[^?.;]*\b(?:show|shows|shown|report|reports|reported|present|presents|presented|list|lists|listed"
+    r"|give|gives|given|compare|compares"
+    r"|compared|measure|measures|measured|evaluate|evaluated|quantif\w+|demonstrate|demonstrated"
+    r"|summari[sz]ed?)\b[^?.;]*"
+    r"\b(?:impact|impacts|effects?|influence|results?|scores?|performance|accuracy|figures|numbers|measurements?"
+    r"|metrics?|comparison|ablations?"
     r"|difference|values|rates?|benchmarks?|costs?|prices?)\b"
-    r"|\bwhere\b[^?.;]*\b(?:results?|scores?|figures|numbers|measurements?|values)\b[^?.;]*\b(?:shown|reported|listed|given|presented|compared|found)\b",
+    r"|\bwhere\b[^?.;]*\b(?:results?|scores?|figures|numbers|measurements?|values)\b[^?.;]*\b(?:shown|reported"
+    r"|listed|given|presented|compared|found)\b",
     re.I,
 )
 
 _DOCUMENT_NOUN = (
-    r"(?:paper|sheet|cheat sheet|manual|policy|handbook|guide|guidelines?|report|regulation|document|docs?|page|note|notes|faq|thesis|book"
-    r"|plan|standard|specification|spec|article|memo|brochure|contract|agreement|pdf|readme|changelog|release notes|upgrade notes|datasheet"
-    r"|white ?paper|tutorial|playbook|runbook|directive|act|filing|letter|presentation|slides|spreadsheet|survey|study|text|law|playbook)"
+    r"(?:paper|sheet|cheat sheet|manual|policy|handbook|guide|guidelines?|report|regulation|document|docs?|page|note"
+    r"|notes|faq|thesis|book"
+    r"|plan|standard|specification|spec|article|memo|brochure|contract|agreement|pdf|readme|changelog|release notes"
+    r"|upgrade notes|datasheet"
+    r"|white ?paper|tutorial|playbook|runbook|directive|act|filing|letter|presentation|slides|spreadsheet|survey"
+    r"|study|text|law|playbook)"
 )
-_DOCUMENT: Final = re.compile(rf"\b(?:the|our|your)\s+((?:[\w&+./-]+\s+){{1,4}}?){_DOCUMENT_NOUN}s?\b(?!\s*(?:on|about)\s)", re.I)
+_DOCUMENT: Final = re.compile(
+    rf"\b(?:the|our|your)\s+((?:[\w&+./-]+\s+){{1,4}}?){_DOCUMENT_NOUN}s?\b(?!\s*(?:on|about)\s)", re.I
+)
 _DOCUMENT_AUTHORS: Final = re.compile(r"\bthe\s+((?:[A-Z][\w-]*\s+){1,4})authors\b")
-_BARE_DOCUMENT: Final = re.compile(r"\b(?:the|our)\s+(faq|handbook|manual|readme|changelog|upgrade notes|release notes)\b", re.I)
+_BARE_DOCUMENT: Final = re.compile(
+    r"\b(?:the|our)\s+(faq|handbook|manual|readme|changelog|upgrade notes|release notes)\b", re.I
+)
 _TWO_DOCUMENTS: Final = re.compile(
     rf"\b(?:the\s+)?((?:[A-Z][\w-]*\s+){{1,4}})and\s+(?:the\s+)?((?:[A-Z][\w-]*\s+){{1,4}}){_DOCUMENT_NOUN}s\b"
 )
 _NUMBERED_DOCUMENT: Final = re.compile(
-    r"\b(?:Regulation|Directive|RFC|ISO(?:/IEC)?|NIST(?: SP)?|PEP|IEEE|EN|DIN|FIPS|CVE|Reg|Law|Act|Form|Circular|Order)[ -](?:[A-Z]{1,3}|\d[\d./-]*)(?!\w)"
+    r"\b(?:Regulation|Directive|RFC|ISO(?:/IEC)?|NIST(?: SP)?|PEP|IEEE|EN|DIN|FIPS|CVE|Reg|Law|Act|Form|Circular"
+    r"|Order)[ -](?:[A-Z]{1,3}|\d[\d./-]*)(?!\w)"
 )
 _FILE: Final = re.compile(r"\b[\w-]+\.(?:pdf|docx?|md|html?|txt|xlsx?|pptx?)\b", re.I)
 # Words that make a pointer of what looks like a name: "the other sheet", "the same page".
-_DEICTIC: Final = frozenset("other same next last first second third previous above following right whole entire new old current".split())
-_EVERYDAY_PAGES: Final = frozenset("which what that this on in of to for".split())
+_DEICTIC: Final = word_set(
+    "other same next last first second third previous above following right whole entire new old current"
+)
+_EVERYDAY_PAGES: Final = word_set("which what that this on in of to for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +195,7 @@ def find_document_hints(question: str) -> list[str]:
         taken.append(match.span())
     for pattern in (_NUMBERED_DOCUMENT, _FILE, _DOCUMENT, _DOCUMENT_AUTHORS, _BARE_DOCUMENT):
         for match in pattern.finditer(question):
-            inside = any(start <= match.start() < end for start, end in taken)
+            inside = any(start < match.end() and match.start() < end for start, end in taken)
             if inside or (match.re is _DOCUMENT and not _is_name(match.group(1))):
                 continue
             taken.append(match.span())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from services.query.lexicon import FUNCTION_WORDS
+from services.query.word_lists import word_set
 from services.query.words import split_words
 
 UNKNOWN: Final = "und"
@@ -28,6 +29,15 @@ _SCRIPTS: Final = (
     (re.compile(r"[іїєґ]", re.I), "uk"),
     (re.compile(r"[\u0400-\u04ff]"), "ru"),
 )
+_GREETINGS: Final = {
+    "en": word_set("hello hi hey thanks thank bye goodbye morning please great cheers"),
+    "de": word_set("hallo danke dank guten tschüss moin servus bitte"),
+    "fr": word_set("bonjour bonsoir salut merci beaucoup revoir svp"),
+    "es": word_set("hola gracias muchas buenos buenas adiós"),
+    "it": word_set("ciao grazie buongiorno buonasera mille"),
+    "pt": word_set("olá obrigado obrigada bom boa"),
+    "nl": word_set("hoi bedankt goedemorgen dank"),
+}
 _LETTERS: Final = (
     (re.compile(r"[äöüß]", re.I), "de"),
     (re.compile(r"[çèêœ]|(?:^|\W)[cdjlmnst]['’][a-zéèêàâh]", re.I), "fr"),
@@ -37,7 +47,8 @@ _LETTERS: Final = (
 
 
 def detect_language(text: str, earlier: Iterable[str] = (), identify: Identify | None = None) -> str:
-    """ISO 639-1 of `text`; of the latest of the `earlier` turns that tells where the text itself does not; "und" else."""
+    """ISO 639-1 of `text`; of the latest of the `earlier` turns that tells where the text itself does not; "und"
+    else."""
     own = _detect(text, identify)
     if own != UNKNOWN:
         return own
@@ -63,7 +74,10 @@ def _detect(text: str, identify: Identify | None) -> str:
 
 def _by_function_words(text: str) -> str:
     words = [part for word in split_words(text) for part in _split_elision(word.lower)]
-    weights = {language: float(sum(word in listed for word in words)) for language, listed in FUNCTION_WORDS.items()}
+    weights = {
+        language: float(sum(word in listed or word in _GREETINGS[language] for word in words))
+        for language, listed in FUNCTION_WORDS.items()
+    }
     for letters, language in _LETTERS:
         if letters.search(text):
             weights[language] += 1.0
@@ -79,7 +93,7 @@ def _split_elision(word: str) -> list[str]:
 
 def load_identifier() -> Identify:
     """The language model py3langid (about 80 MB resident, a second to load)."""
-    from py3langid.langid import classify
+    from py3langid.langid import classify  # type: ignore[import-untyped]  # it ships no types
 
     classify("The model is loaded by its first call.")
     return lambda text: str(classify(text)[0])

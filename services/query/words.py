@@ -16,7 +16,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?。？！])[\"'”’)]*\s+(?=[^\s])|(?<=[。？！])|\n+")
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|no|art|sec|fig|approx|dr|mr|mrs|ms|z\.b|bzw|u\.s|st)\.|\b[A-Z]\.)$", re.I)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|no|art|sec|fig|approx|dr|mr|mrs|ms|z\.b|bzw|u\.s|st)\.|\b[A-Z]\.)$", re.I
+)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 _IDENTIFIER = re.compile(r"[_/=@+§]|^--?[A-Za-z]|\w\.\w|\d|[a-z][A-Z]|^[A-Z]{2,}")
 

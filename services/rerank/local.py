@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from citemesh.models.pair_scorer import PairScorer
 from citemesh.models.runtime import count_usable_cores
 from citemesh.models.scorer_card import ScorerCard
+from services.rerank.backend import Pair, tokenize_pairs
 from services.rerank.queue import ScoringQueue
 from services.rerank.settings import RerankSettings
 
@@ -28,10 +29,10 @@ class LocalBackend:
             on_length=on_length,
         )
 
-    async def score(self, question: str, texts: Sequence[str], deadline: float | None) -> list[float]:
+    async def score(self, pairs: Sequence[Pair], deadline: float | None) -> list[float]:
         """As in PairBackend."""
-        pairs = await asyncio.to_thread(self._scorer.tokenize, question, texts)
-        return await self._queue.score(pairs, deadline)
+        tokenized = await asyncio.to_thread(tokenize_pairs, self._scorer.tokenizer, pairs)
+        return await self._queue.score(tokenized, deadline)
 
     async def check(self) -> str | None:
         """Always able: the model is in memory."""

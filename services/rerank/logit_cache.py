@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+
+from services.rerank.backend import Pair
 
 
 class LogitCache:
-    """A bounded map from (question, text) to a logit, oldest use out first. Holds digests, never texts.
+    """A bounded map from pairs to logits, oldest use out first. Holds digests, never texts.
 
-    A logit is a function of the two texts alone, both of which the caller must hold to ask, so entries may be shared
+    A logit is a function of the two sides alone, both of which the caller must hold to ask, so entries may be shared
     among tenants. One cache serves one model.
     """
 
@@ -18,27 +19,22 @@ class LogitCache:
         self._max_entry_count = max_entry_count
         self._logits: OrderedDict[bytes, float] = OrderedDict()
 
-    def get_each(self, question: str, texts: Sequence[str]) -> list[float | None]:
-        """The logit of each pair that is known, in the order of `texts`."""
-        found: list[float | None] = []
-        for text in texts:
-            key = _digest(question, text)
-            logit = self._logits.get(key)
-            if logit is not None:
-                self._logits.move_to_end(key)
-            found.append(logit)
-        return found
+    def get(self, pair: Pair) -> float | None:
+        """The logit of a pair, where it is known."""
+        key = _digest(pair)
+        logit = self._logits.get(key)
+        if logit is not None:
+            self._logits.move_to_end(key)
+        return logit
 
-    def put_each(self, question: str, texts: Sequence[str], logits: Sequence[float]) -> None:
+    def put(self, pair: Pair, logit: float) -> None:
         """Keep what was scored."""
-        for text, logit in zip(texts, logits, strict=True):
-            self._logits[_digest(question, text)] = logit
-        while len(self._logits) > self._max_entry_count:
+        self._logits[_digest(pair)] = logit
+        if len(self._logits) > self._max_entry_count:
             self._logits.popitem(last=False)
 
 
-def _digest(question: str, text: str) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    encoded = question.encode("utf-8", "surrogatepass")
-    digest.update(len(encoded).to_bytes(8, "big") + encoded + text.encode("utf-8", "surrogatepass"))
-    return digest.digest()
+def _digest(pair: Pair) -> bytes:
+    question, text = (side.encode("utf-8", "surrogatepass") for side in pair)
+    # The length keeps ("a", "bc") and ("ab", "c") apart.
+    return hashlib.blake2b(len(question).to_bytes(8, "big") + question + text, digest_size=16).digest()

@@ -173,7 +173,7 @@ class ScoringQueue:
             started = time.monotonic()
             try:
                 logits = self._score_batch([pair for _, pair in batch])
-            except Exception as error:  # the runtime's exceptions share no base; a worker must outlive any of them
+            except Exception as error:  # noqa: BLE001  # the runtime's share no base; a worker outlives any
                 _log.error("rerank.model_failed", error_type=type(error).__name__)
                 self._finish(job, batch, None)
                 continue

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citemesh.v1 import rerank_pb2
-from services.rerank.backend import PairBackend
+from services.rerank.backend import Pair, PairBackend
 from services.rerank.calibration import Calibration
 from services.rerank.logit_cache import LogitCache
 
@@ -38,11 +37,10 @@ class Ranker:
         mismatch = self.calibration.find_mismatch(self.backend.card)
         if mismatch is not None:
             raise mismatch
-        texts = [passage.text for passage in passages]
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._score(query, texts, deadline)) for query in dict.fromkeys(queries)]
-        results = [task.result() for task in tasks]
-        best = [max(logits) for logits in zip(*(logits for logits, _ in results), strict=True)]
+        asked = list(dict.fromkeys(queries))
+        pairs = [(query, passage.text) for passage in passages for query in asked]
+        logits, scored_pair_count = await self._score(pairs, deadline)
+        best = [max(logits[query, passage.text] for query in asked) for passage in passages]
         order = sorted(range(len(passages)), key=lambda index: -best[index])
         scores = [
             rerank_pb2.PairScore(
@@ -52,13 +50,22 @@ class Ranker:
             )
             for index in order
         ]
-        return Ranking(scores, sum(scored_count for _, scored_count in results))
+        return Ranking(scores, scored_pair_count)
 
-    async def _score(self, query: str, texts: list[str], deadline: float | None) -> tuple[list[float], int]:
-        """Logits of one query's pairs, and how many of them were not remembered."""
-        known = self._cache.get_each(query, texts)
-        missing = list(dict.fromkeys(text for text, logit in zip(texts, known, strict=True) if logit is None))
-        scored = await self.backend.score(query, missing, deadline) if missing else []
-        self._cache.put_each(query, missing, scored)
-        fresh = dict(zip(missing, scored, strict=True))
-        return [fresh[text] if logit is None else logit for text, logit in zip(texts, known, strict=True)], len(missing)
+    async def _score(self, pairs: Sequence[Pair], deadline: float | None) -> tuple[dict[Pair, float], int]:
+        """The logit of each pair, and how many of them were not remembered."""
+        logits: dict[Pair, float] = {}
+        missing: dict[Pair, None] = {}
+        for pair in pairs:
+            known = self._cache.get(pair)
+            if known is None:
+                missing[pair] = None
+            else:
+                logits[pair] = known
+        for pair, logit in zip(missing, await self._score_missing(list(missing), deadline), strict=True):
+            logits[pair] = logit
+            self._cache.put(pair, logit)
+        return logits, len(missing)
+
+    async def _score_missing(self, pairs: list[Pair], deadline: float | None) -> list[float]:
+        return await self.backend.score(pairs, deadline) if pairs else []

@@ -32,7 +32,7 @@ class RerankSettings(BaseSettings):
     """Logits kept for pairs that come again, as they do from pass to pass of one answer; 0: none."""
 
     min_relevance: float = Field(default=0.05, ge=0.0, le=1.0)
-    """Calibrated relevance below which a passage is no evidence, unless it is required or the request says otherwise."""
+    """Calibrated relevance below which a passage is no evidence, unless required; a request may say otherwise."""
 
     max_evidence_count: int = Field(default=12, ge=1, le=100)
     """Evidence units where the request does not say how many."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,20 @@ def test_the_tiltfile_uses_the_same_parts() -> None:
     """Evaluates the Tiltfile with stand-ins for Tilt's functions that only record."""
     calls: list[tuple[str, Any]] = []
     module = starlark.Module()
+
+    def record(name: str) -> Callable[..., str]:
+        def recorded(*args: Any, **_: Any) -> str:
+            calls.append((name, args))
+            return str(args)
+
+        return recorded
+
     for name in ("docker_build", "sync", "k8s_yaml", "kustomize", "k8s_resource"):
-        module.add_callable(name, lambda *args, _name=name, **kwargs: calls.append((_name, args)) or str(args))
-    starlark.eval(module, starlark.parse("Tiltfile", (REPO / "Tiltfile").read_text()), starlark.Globals.extended_by([]))
+        module.add_callable(name, record(name))
+    dialect = starlark.Dialect.extended()
+    dialect.enable_top_level_stmt = True
+    source = starlark.parse("Tiltfile", (REPO / "Tiltfile").read_text(encoding="utf-8"), dialect)
+    starlark.eval(module, source, starlark.Globals.standard())
     resources = {args[0] for name, args in calls if name == "k8s_resource"}
     assert resources == {f"citemesh-{name}" for name in SERVICE_NAMES}
     (folder,) = (args[0] for name, args in calls if name == "kustomize")

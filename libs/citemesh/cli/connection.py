@@ -1,4 +1,4 @@
-"""From the shared options to a mesh that answers: the one named, the one that runs here, or one started for the command."""
+"""From the shared options to a mesh: the one named, the one that runs here, or one started for the command."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def connect(common: Common, output: Output, *, may_start: bool = True) -> 
             target = await stack.enter_async_context(mesh.host_for_command(common.state_dir))
         channel = open_channel(target, os.environ, watch_health=False)
         stack.push_async_callback(channel.close)
-        _act_as(common.metadata)
+        act_as(common.metadata)
         yield Connection(channel, target, common.timeout_s)
 
 
@@ -68,6 +68,6 @@ async def find_running_mesh(state: Path) -> str | None:
     return target
 
 
-def _act_as(metadata: Metadata) -> None:
+def act_as(metadata: Metadata) -> None:
     """Make the calls of this command carry `metadata`; the principal itself is for the mesh to find out."""
     set_credentials(Credentials(Principal("", "", frozenset()), metadata))

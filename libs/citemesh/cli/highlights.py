@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -19,7 +20,6 @@ async def write_highlights(connection: Connection, response: dispatcher_pb2.Answ
     Citations of formats without pages have no picture. Raises ServiceError where a page cannot be drawn.
     """
     stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for (document_id, version, page_number), quotes in _quotes_by_page(response).items():
         request = documents_pb2.RenderPageRequest(
@@ -30,9 +30,14 @@ async def write_highlights(connection: Connection, response: dispatcher_pb2.Answ
         )
         picture = await call(stub.RenderPage, request, timeout=connection.timeout_s, service="documents")
         path = folder / f"{_make_file_name(document_id)}-v{version}-page{page_number}.png"
-        path.write_bytes(picture.png)
+        await asyncio.to_thread(_write, path, picture.png)
         written.append(path)
     return written
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
 
 
 def _quotes_by_page(response: dispatcher_pb2.AnswerResponse) -> dict[tuple[str, int, int], list[str]]:

@@ -24,23 +24,33 @@ DEFAULT_TIMEOUT_S: Final = 30.0
 TargetOption = Annotated[
     str | None,
     typer.Option(
-        "--target", metavar="ADDR", show_default=False,
+        "--target",
+        metavar="ADDR",
+        show_default=False,
         help="Where the mesh listens, as host:port or unix:PATH. Default: the mesh that runs here.",
     ),
-]  # fmt: skip
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the response as JSON on stdout, and nothing else there.")]
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print the response as JSON on stdout, and nothing else there.")
+]
 AsOption = Annotated[
     str | None,
-    typer.Option("--as", metavar="USER[:GROUP,...]", help="Who asks, where the mesh runs with open auth.", show_default=False),
+    typer.Option(
+        "--as", metavar="USER[:GROUP,...]", help="Who asks, where the mesh runs with open auth.", show_default=False
+    ),
 ]
 TimeoutOption = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0.05, help="The longest that a call may take, in seconds.")
 ]
 StateDirOption = Annotated[
     Path | None,
-    typer.Option("--state-dir", metavar="DIR", show_default=False,
-                 help="Where a local mesh keeps its state. Default: CITEMESH_STATE_DIR, else the user's data directory."),
-]  # fmt: skip
+    typer.Option(
+        "--state-dir",
+        metavar="DIR",
+        show_default=False,
+        help="Where a local mesh keeps its state. Default: CITEMESH_STATE_DIR, else the user's data directory.",
+    ),
+]
 AsOfOption = Annotated[
     str | None,
     typer.Option("--as-of", metavar="DATE", show_default=False, help="Ask by the rules of this day. Default: now."),

@@ -39,11 +39,12 @@ class Output:
     With `as_json`, stdout carries JSON and nothing else, and `result` is silent; notes and narration go to stderr.
     """
 
-    def __init__(self, as_json: bool = False) -> None:
+    def __init__(self, as_json: bool = False, *, narrate_on_stdout: bool = False) -> None:
         self.as_json = as_json
         # The streams are looked up when they are used, so that a caller may redirect them.
         self._results = Console(file=sys.stdout, soft_wrap=True, highlight=False, markup=False)
-        self.narration = Console(file=sys.stderr, highlight=False, markup=False)
+        narration = sys.stdout if narrate_on_stdout and not as_json else sys.stderr
+        self.narration = Console(file=narration, highlight=False, markup=False)
 
     def note(self, text: str) -> None:
         """One line for people, on stderr."""
@@ -73,5 +74,7 @@ class Output:
     def json_line(self, message: Message | Mapping[str, Any]) -> None:
         """One of several results as a line of JSON, on stdout; nothing unless JSON was asked for."""
         if self.as_json:
-            compact = write_json_line(message) if isinstance(message, Message) else json.dumps(message, ensure_ascii=False)
+            compact = (
+                write_json_line(message) if isinstance(message, Message) else json.dumps(message, ensure_ascii=False)
+            )
             print(compact)

@@ -16,9 +16,14 @@ from citemesh.rpc.errors import ServiceError, reason_name
 
 def run(work: Coroutine[Any, Any, Exit | None]) -> None:
     """Run a command's coroutine and leave with its exit code; None is success. Errors pass through to `run_guarded`."""
-    code = asyncio.run(work)
+    code = run_coroutine(work)
     if code:
-        raise typer.Exit(int(code))
+        raise typer.Exit(code)
+
+
+def run_coroutine(work: Coroutine[Any, Any, Exit | None]) -> int:
+    """Run `work` to its end; its exit code."""
+    return int(asyncio.run(work) or Exit.ANSWERED)
 
 
 def run_guarded(work: Callable[[], Any]) -> None:

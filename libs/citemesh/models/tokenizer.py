@@ -115,10 +115,10 @@ def _keep(encoding: Encoding) -> TokenizedText:
     return TokenizedText(tuple(encoding.ids), tuple(encoding.type_ids))
 
 
-def pad(texts: Sequence[TokenizedText], pad_id: int = 0) -> dict[str, IntMatrix]:
-    """The three inputs of a graph, each [batch, longest], padded on the right."""
-    longest = max(each.token_count for each in texts)
-    ids = np.full((len(texts), longest), pad_id, dtype=np.int64)
+def pad(texts: Sequence[TokenizedText], pad_id: int = 0, length: int = 0) -> dict[str, IntMatrix]:
+    """The three inputs of a graph, each [batch, longest or `length` if that is more], padded on the right."""
+    width = max(length, *(each.token_count for each in texts))
+    ids = np.full((len(texts), width), pad_id, dtype=np.int64)
     mask = np.zeros_like(ids)
     types = np.zeros_like(ids)
     for row, each in enumerate(texts):

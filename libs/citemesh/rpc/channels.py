@@ -48,10 +48,11 @@ CERT_FILE_VARIABLE: Final = "CITEMESH_CHANNEL_CERT_FILE"
 KEY_FILE_VARIABLE: Final = "CITEMESH_CHANNEL_KEY_FILE"
 
 
-def service_config(*, watch_health: bool) -> str:
+def service_config(*, watch_health: bool, health_service: str = "") -> str:
     """The gRPC service config: spread calls over all addresses, retry what never reached a server.
 
-    `watch_health` leaves a replica that reports NOT_SERVING within a fifth of a second. The retryPolicy has to be
+    `watch_health` leaves a replica that reports NOT_SERVING (for the full name `health_service`; empty: for all that it
+    hosts) within a fifth of a second. The retryPolicy has to be
     inside methodConfig (elsewhere it is ignored in silence), and the throttle keeps an outage from doubling the load.
     """
     config: dict[str, Any] = {
@@ -71,13 +72,14 @@ def service_config(*, watch_health: bool) -> str:
         "retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1},
     }
     if watch_health:
-        config["healthCheckConfig"] = {"serviceName": ""}
+        config["healthCheckConfig"] = {"serviceName": health_service}
     return json.dumps(config)
 
 
-def channel_options(*, local: bool = False, watch_health: bool = False) -> Options:
+def channel_options(*, local: bool = False, watch_health: bool = False, health_service: str = "") -> Options:
     """The options for a channel. `local`: the peer is this process, which cannot hang without its client."""
-    options = [*_CLIENT, ("grpc.service_config", service_config(watch_health=watch_health))]
+    config = service_config(watch_health=watch_health, health_service=health_service)
+    options = [*_CLIENT, ("grpc.service_config", config)]
     return options if local else [*options, *_CLIENT_REMOTE]
 
 
@@ -101,17 +103,37 @@ def server_options(*, max_connection_age_s: float | None = None, keep_requests_s
 
 
 def open_channel(
-    target: str, environ: Mapping[str, str], *, local: bool = False, watch_health: bool = True
+    target: str,
+    environ: Mapping[str, str],
+    *,
+    local: bool = False,
+    watch_health: bool = True,
+    health_service: str = "",
 ) -> grpc.aio.Channel:
     """A channel to `target` (host:port, dns:///name:port or unix:/path).
 
     It is plaintext unless CITEMESH_CHANNEL_CA_FILE is set. Raises OSError where one of the TLS files cannot be read.
     """
-    options = channel_options(local=local, watch_health=watch_health and not local)
-    credentials = None if local or target.startswith("unix:") else channel_credentials(environ)
+    options = channel_options(local=local, watch_health=watch_health and not local, health_service=health_service)
+    credentials = _credentials_for(target, environ, local)
     if credentials is None:
         return grpc.aio.insecure_channel(target, options=options)
     return grpc.aio.secure_channel(target, credentials, options=options)
+
+
+def open_blocking_channel(
+    target: str, environ: Mapping[str, str], *, watch_health: bool = True, health_service: str = ""
+) -> grpc.Channel:
+    """As `open_channel`, for code without an event loop. Services never use it: blocking calls starve streams."""
+    options = channel_options(watch_health=watch_health, health_service=health_service)
+    credentials = _credentials_for(target, environ, local=False)
+    if credentials is None:
+        return grpc.insecure_channel(target, options=options)
+    return grpc.secure_channel(target, credentials, options=options)
+
+
+def _credentials_for(target: str, environ: Mapping[str, str], local: bool) -> grpc.ChannelCredentials | None:
+    return None if local or target.startswith("unix:") else channel_credentials(environ)
 
 
 def channel_credentials(environ: Mapping[str, str]) -> grpc.ChannelCredentials | None:

@@ -25,9 +25,11 @@ _PREFIX: Final = "ERROR_REASON_"
 _REASON = errors_pb2
 _CODE = grpc.StatusCode
 
-# Metadata over 8 KiB may be refused on the way, so the details stay well below it.
-_MAX_DETAILS_SIZE_BYTES: Final = 6000
-_MAX_MESSAGE_CHARACTERS: Final = 1000
+# Metadata over 8 KiB may be refused on the way. The text travels twice, once with three bytes for each byte that is
+# not ASCII, and the details travel in base64: these limits keep the sum below it.
+_MAX_VIOLATIONS_SIZE_BYTES: Final = 3500
+_MAX_MESSAGE_SIZE_BYTES: Final = 500
+_MAX_VALUE_SIZE_BYTES: Final = 200
 
 CODES: Final[dict[errors_pb2.ErrorReason.ValueType, grpc.StatusCode]] = {
     _REASON.ERROR_REASON_INVALID_FIELD: _CODE.INVALID_ARGUMENT,
@@ -124,12 +126,12 @@ def reason_name(reason: errors_pb2.ErrorReason.ValueType) -> str:
 
 
 def to_status(error: ServiceError) -> status_pb2.Status:
-    """`error` as google.rpc.Status, at most about 7 kB: violations that do not fit are counted instead of listed."""
-    message = _shorten(error.message, _MAX_MESSAGE_CHARACTERS)
+    """`error` as google.rpc.Status that fits into metadata: violations that do not fit are counted, not listed."""
+    message = _shorten(error.message, _MAX_MESSAGE_SIZE_BYTES)
     status = status_pb2.Status(code=error.code.value[0], message=message)
     info = error_details_pb2.ErrorInfo(reason=reason_name(error.reason), domain=DOMAIN)
     for key, value in error.metadata.items():
-        info.metadata[key] = _shorten(value, 200)
+        info.metadata[key] = _shorten(value, _MAX_VALUE_SIZE_BYTES)
     status.details.append(_pack(info))
     if error.field_violations:
         status.details.append(_pack(_bad_request(error.field_violations)))
@@ -230,8 +232,10 @@ def _parse_reason(name: str) -> errors_pb2.ErrorReason.ValueType | None:
 def _bad_request(violations: list[tuple[str, str]]) -> error_details_pb2.BadRequest:
     message = error_details_pb2.BadRequest()
     for index, (field, description) in enumerate(violations):
-        message.field_violations.add(field=_shorten(field, 200), description=_shorten(description, 500))
-        if message.ByteSize() > _MAX_DETAILS_SIZE_BYTES:
+        message.field_violations.add(
+            field=_shorten(field, _MAX_VALUE_SIZE_BYTES), description=_shorten(description, _MAX_MESSAGE_SIZE_BYTES)
+        )
+        if message.ByteSize() > _MAX_VIOLATIONS_SIZE_BYTES:
             del message.field_violations[index]
             message.field_violations.add(field="", description=f"and {len(violations) - index} more")
             break
@@ -245,4 +249,6 @@ def _pack(message: error_details_pb2.ErrorInfo | error_details_pb2.BadRequest) -
 
 
 def _shorten(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """`text` in at most `limit` bytes of UTF-8; a cut shows as an ellipsis (three bytes)."""
+    encoded = text.encode(errors="replace")
+    return text if len(encoded) <= limit else encoded[: limit - 3].decode(errors="ignore") + "…"

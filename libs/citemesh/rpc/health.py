@@ -67,12 +67,14 @@ class HealthServicer(health_pb2_grpc.HealthServicer):
     ) -> AsyncIterator[health_pb2.HealthCheckResponse]:
         """The status now and after every change."""
         last: int | None = None
-        while not self._closed:
+        while True:
             status = self._statuses.get(request.service, _UNKNOWN)
             if status != last:
                 last = status
                 yield health_pb2.HealthCheckResponse(status=status)
                 continue
+            if self._closed:
+                return
             async with self._changed:
                 if not self._closed and self._statuses.get(request.service, _UNKNOWN) == last:
                     await self._changed.wait()

@@ -146,7 +146,7 @@ class Host:
         )
         if self.settings.metrics_address != "off":
             endpoint = MetricsEndpoint(self.settings.metrics_address, self.registry)
-            self._closing.callback(endpoint.close)
+            self._closing.push_async_callback(asyncio.to_thread, endpoint.close)
             self.metrics_address = endpoint.address
         await self._server.start()
         await self._poller.poll()

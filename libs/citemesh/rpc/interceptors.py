@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 import grpc.aio
@@ -38,8 +38,9 @@ _log = structlog.get_logger(__name__)
 
 _INFRASTRUCTURE = "/grpc."  # health and reflection: open to probes, and counted by nobody
 
-Handler = grpc.RpcMethodHandler[Any, Any]
-Context = grpc.aio.ServicerContext[Any, Any]
+# Generic in the type stubs only, hence the quotes.
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
 class _Call:

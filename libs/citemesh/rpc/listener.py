@@ -64,7 +64,7 @@ class MetricsEndpoint:
             self._server, self._thread = _start(int(port), host.strip("[]"), registry)
         except (OSError, ValueError, OverflowError) as error:
             raise ConfigurationError(
-                f"CITEMESH_HOST_METRICS_ADDRESS={address} cannot be listened on ({error}): set a free host:port or `off`."
+                f"CITEMESH_HOST_METRICS_ADDRESS={address} cannot be listened on ({error}): set a free one or `off`."
             ) from error
         self.address = f"{host}:{self._server.server_port}"
 

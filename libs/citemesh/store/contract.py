@@ -156,8 +156,8 @@ class StoreWriter(Protocol):
         (parent_id is a section_id of `sections`, or empty). `vectors`: [len(passages), dimensions], of length 1.
         `file`: the original file; its bytes are copied, so the caller may remove it afterwards.
 
-        UNCHANGED where the newest version has the same content_hash and effective times; then nothing but access is
-        stored and `file` is ignored. The result's document is the stored one in every case.
+        UNCHANGED where a stored version has the same content_hash and effective times and none with the same start was
+        stored after it; then nothing but access is stored. The result's document is the stored one in every case.
         """
         ...
 

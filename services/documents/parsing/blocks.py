@@ -11,7 +11,25 @@ Box = tuple[float, float, float, float]
 """left, bottom, right, top in PDF points, the origin at the page's lower left corner."""
 
 CELL_SPACE = "  "
-"""Between the cells of a table's row, in formats that have no mark of their own for it."""
+"""Between the cells of a table's row, in formats that have no mark of their own for it.
+
+Every column has its place in every row, so an empty cell is nothing between two marks: `row.split(CELL_SPACE)` gives
+the cells by column. Trailing empty cells are left out.
+"""
+
+
+def space_cells(cells: list[tuple[int, str]], first_column: int = 0) -> str:
+    """A row's text from its cells (column, text), each in its place from `first_column` on."""
+    places: list[str] = []
+    for column, text in cells:
+        text = " ".join(text.split())
+        place = column - first_column
+        if place < len(places):
+            places[-1] = f"{places[-1]} {text}".strip()
+        else:
+            places.extend([""] * (place - len(places)))
+            places.append(text)
+    return CELL_SPACE.join(places)
 
 
 class BlockKind(enum.StrEnum):

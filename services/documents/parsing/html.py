@@ -157,10 +157,10 @@ class _Reader:
             self.walk(element, depth + 1)
             return
         caption = squeeze(_text(element.find("caption"))) if element.find("caption") is not None else ""
-        texts = [[squeeze(_text(cell)) for cell in row if cell.tag in ("td", "th")] for row in rows]
+        texts = [_row_cells(row) for row in rows]
         header = next((i for i, row in enumerate(rows) if any(cell.tag == "td" for cell in row)), 0)
         kept = [(i, cells) for i, cells in enumerate(texts) if any(cells)]
-        lines = ([Line(caption)] if caption else []) + [Line(CELL_SPACE.join(filter(None, cells))) for _, cells in kept]
+        lines = ([Line(caption)] if caption else []) + [Line(CELL_SPACE.join(cells).rstrip()) for _, cells in kept]
         header_count = sum(i < header for i, _ in kept)
         first = (1 if caption else 0) + header_count
         self.blocks.append(
@@ -175,6 +175,17 @@ class _Reader:
                 attached=self._announced(),
             )
         )
+
+
+def _row_cells(row: lxml_html.HtmlElement) -> list[str]:
+    """Text of each cell; a cell over several columns is followed by empty ones."""
+    cells: list[str] = []
+    for cell in row:
+        if cell.tag in ("td", "th"):
+            span = cell.get("colspan", "1")
+            cells.append(squeeze(_text(cell)))
+            cells.extend([""] * min(int(span) - 1 if span.isdigit() else 0, 100))
+    return cells
 
 
 def _collect_items(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.documents.parsing.blocks import CELL_SPACE, Block, BlockKind, Line
+from services.documents.parsing.blocks import CELL_SPACE, Block, BlockKind, Line, space_cells
 from services.documents.parsing.pdf_text import TextLine, Word
 
 TABLE_CAPTION = re.compile(
@@ -173,29 +173,25 @@ def build_table(caption: Sequence[TextLine], rows: Sequence[TextLine]) -> Block:
     group: tuple[str, float] | None = None
     for number, row in enumerate(rows):
         cells = _place(cut[number], columns)
-        glue = "\n"
+        glue, first_column = "\n", 0
         if number >= header_count:
             label_of_group = len(cells) == 1 and _is_group_label(rows, number)
             if pending_label is not None:
-                glue = CELL_SPACE
+                glue, first_column = CELL_SPACE, 1
                 row_cells[-1].extend(cells)
                 group = (pending_label.text, 2 * _middle(pending_label) - _middle(row))
                 pending_label = None
             elif len(cells) == 1 and cells[0][0] > 0 and row_cells and not label_of_group:
-                glue = " "
+                # The next line of a cell: it goes on in the same row.
+                glue, first_column = " ", cells[0][0]
                 row_cells[-1].extend(cells)
             else:
-                if _has_low_label(row) and len(cells) > 1:
-                    group = (cells[0][1], 2 * _word_middle(row.words[0]) - _word_middle(row.words[-1]))
-                elif group is not None and cells[0][0] > 0 and _middle(row) >= group[1] - 0.3 * row.height:
-                    cells.insert(0, (0, group[0]))
-                else:
-                    group = None
                 items.append(len(lines))
-                row_cells.append(cells)
+                named, group = _name_group(row, cells, group)
+                row_cells.append(named)
             if label_of_group:
                 pending_label = row
-        lines.append(_to_line(row, glue))
+        lines.append(Line(space_cells(cells, min(first_column, cells[0][0])), row.page, row.box, glue))
     titles = _column_titles(cut[:header_count], columns)
     return Block(
         BlockKind.TABLE,
@@ -206,6 +202,17 @@ def build_table(caption: Sequence[TextLine], rows: Sequence[TextLine]) -> Block:
         columns=titles,
         cells=row_cells if len(columns) > 1 else [],
     )
+
+
+def _name_group(
+    row: TextLine, cells: list[tuple[int, str]], group: tuple[str, float] | None
+) -> tuple[list[tuple[int, str]], tuple[str, float] | None]:
+    """A row's cells with the label of the group that it stands in; and the group (label, lower end) after this row."""
+    if _has_low_label(row) and len(cells) > 1:
+        return cells, (cells[0][1], 2 * _word_middle(row.words[0]) - _word_middle(row.words[-1]))
+    if group is not None and cells[0][0] > 0 and _middle(row) >= group[1] - 0.3 * row.height:
+        return [(0, group[0]), *cells], group
+    return cells, None
 
 
 def _is_group_label(rows: Sequence[TextLine], number: int) -> bool:
@@ -228,10 +235,6 @@ def _word_middle(word: Word) -> float:
 
 def _middle(line: TextLine) -> float:
     return (line.top + line.bottom) / 2
-
-
-def _to_line(line: TextLine, glue: str) -> Line:
-    return Line(CELL_SPACE.join(cell.text for cell in cut_cells(line)), line.page, line.box, glue)
 
 
 def _count_header(cut: list[list[Cell]]) -> int:

@@ -53,9 +53,15 @@ _RELEASE_MODES: Final = {
 
 HistoryOption = Annotated[
     Path | None,
-    typer.Option("--history", metavar="FILE", show_default=False, exists=True, dir_okay=False,
-                 help='Earlier turns as a JSON list of {"role": "user" or "assistant", "text": ...}, oldest first.'),
-]  # fmt: skip
+    typer.Option(
+        "--history",
+        metavar="FILE",
+        show_default=False,
+        exists=True,
+        dir_okay=False,
+        help='Earlier turns as a JSON list of {"role": "user" or "assistant", "text": ...}, oldest first.',
+    ),
+]
 
 
 def ask(
@@ -64,11 +70,19 @@ def ask(
     as_of: AsOfOption = None,
     document: DocumentOption = None,
     pipeline: Annotated[str, typer.Option("--pipeline", metavar="NAME", help="The pipeline to run.")] = "",
-    release: Annotated[Release, typer.Option("--release", help="When text leaves: whole and validated, claim by claim, or as generated.")] = Release.BUFFERED,  # noqa: E501
+    release: Annotated[
+        Release,
+        typer.Option("--release", help="When text leaves: whole and validated, claim by claim, or as generated."),
+    ] = Release.BUFFERED,
     highlight: Annotated[
         Path | None,
-        typer.Option("--highlight", metavar="DIR", show_default=False, file_okay=False,
-                     help="Write pictures of the cited pages there, with the quotes marked."),
+        typer.Option(
+            "--highlight",
+            metavar="DIR",
+            show_default=False,
+            file_okay=False,
+            help="Write pictures of the cited pages there, with the quotes marked.",
+        ),
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Tell on stderr how the answer was reached.")] = False,
     target: TargetOption = None,
@@ -76,8 +90,8 @@ def ask(
     as_user: AsOption = None,
     timeout: TimeoutOption = DEFAULT_TIMEOUT_S,
     state_dir: StateDirOption = None,
-) -> None:  # fmt: skip
-    """Ask a question over the documents. Exit code 0: answered, 3: abstained or asks back, 4: withheld, 5: unavailable."""
+) -> None:
+    """Ask a question over the documents. Exit code 0: answered, 3: abstained or asks back, 4: withheld."""
     common = read_common(target, as_json, as_user, timeout, state_dir)
     request = dispatcher_pb2.AnswerRequest(
         question=question,
@@ -142,7 +156,7 @@ async def fetch_answer(
 
 
 def show_answer(output: Output, response: dispatcher_pb2.AnswerResponse, *, was_streamed: bool = False) -> None:
-    """The answer on stdout. What was streamed before is repeated whole: only the end is validated and has its sources."""
+    """The answer on stdout. What was streamed is repeated whole: only the end is validated and has its sources."""
     if was_streamed and response.answer.text:
         output.result("")
     output.result(*narrate_answer(response))

@@ -80,13 +80,24 @@ def _make_request(row: dict[str, Any]) -> validation_pb2.ValidateRequest:
     text = given if isinstance(given, str) else " ".join(given)
     content_hash = hashlib.sha256(text.encode()).hexdigest()
     unit = evidence_pb2.Evidence(
-        evidence_id="E1", passage_id="check", document_id="check", document_version=1, title=row.get("title", ""),
-        text=text, content_hash=content_hash, kind=evidence_pb2.PASSAGE_KIND_TEXT,
-    )  # fmt: skip
+        evidence_id="E1",
+        passage_id="check",
+        document_id="check",
+        document_version=1,
+        title=row.get("title", ""),
+        text=text,
+        content_hash=content_hash,
+        kind=evidence_pb2.PASSAGE_KIND_TEXT,
+    )
     citation = evidence_pb2.Citation(
-        evidence_id="E1", quote=text, start_offset=0, end_offset=len(text), content_hash=content_hash,
-        document_id="check", document_version=1,
-    )  # fmt: skip
+        evidence_id="E1",
+        quote=text,
+        start_offset=0,
+        end_offset=len(text),
+        content_hash=content_hash,
+        document_id="check",
+        document_version=1,
+    )
     claim = answer_pb2.Claim(claim_id="C1", text=row["claim"], citations=[citation])
     question = row.get("question", row["claim"])
     return validation_pb2.ValidateRequest(

@@ -72,7 +72,9 @@ async def _list(common: Common, request: documents_pb2.ListRequest) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("id", "version", "title", "pages", "passages", "in force", "may be read by"):
-        table.add_column(column, overflow="fold", justify="right" if column in ("version", "pages", "passages") else "left")
+        table.add_column(
+            column, overflow="fold", justify="right" if column in ("version", "pages", "passages") else "left"
+        )
     for document in whole.documents:
         table.add_row(
             make_printable(document.document_id),
@@ -96,7 +98,9 @@ def _describe_period(document: document_pb2.Document) -> str:
 @app.command()
 def show(
     document_id: IdArgument,
-    version: Annotated[int, typer.Option("--version", metavar="N", min=0, help="The version; 0 is the one in force.")] = 0,
+    version: Annotated[
+        int, typer.Option("--version", metavar="N", min=0, help="The version; 0 is the one in force.")
+    ] = 0,
     target: TargetOption = None,
     as_json: JsonOption = False,
     as_user: AsOption = None,
@@ -118,7 +122,9 @@ async def _show(common: Common, request: documents_pb2.GetRequest) -> None:
     output.result(make_printable(f"{document.document_id}, version {document.document_version}: {document.title}"))
     size = f"{document.media_type}, {document.size_bytes:,} bytes"
     output.result(f"  {size}, {count(document.passage_count, 'passage')}, sha256 {document.content_hash[:16]}…")
-    output.result(f"  in force {_describe_period(document)}; may be read by {make_printable(describe_access(document.access))}")
+    output.result(
+        f"  in force {_describe_period(document)}; may be read by {make_printable(describe_access(document.access))}"
+    )
     for line in _describe_profile(document.profile):
         output.result(f"  {line}")
     for warning in document.warnings:
@@ -144,7 +150,9 @@ def _describe_profile(profile: document_pb2.DocumentProfile) -> list[str]:
 
 @app.command()
 def profile(
-    document_ids: Annotated[list[str] | None, typer.Argument(metavar="[ID...]", help="The documents. Default: all.")] = None,
+    document_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="The documents. Default: all.")
+    ] = None,
     as_of: AsOfOption = None,
     target: TargetOption = None,
     as_json: JsonOption = False,
@@ -205,8 +213,12 @@ async def _delete(common: Common, request: documents_pb2.DeleteRequest) -> None:
 @app.command("set-access")
 def set_access(
     document_id: IdArgument,
-    allow: Annotated[list[str] | None, typer.Option("--allow", metavar="GROUP", help="This group may read it; may be repeated.")] = None,
-    allow_user: Annotated[list[str] | None, typer.Option("--allow-user", metavar="USER", help="This user may read it; may be repeated.")] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option("--allow", metavar="GROUP", help="This group may read it; may be repeated.")
+    ] = None,
+    allow_user: Annotated[
+        list[str] | None, typer.Option("--allow-user", metavar="USER", help="This user may read it; may be repeated.")
+    ] = None,
     everyone: Annotated[bool, typer.Option("--everyone", help="Everyone of the tenant may read it.")] = False,
     nobody: Annotated[bool, typer.Option("--nobody", help="Nobody may read it.")] = False,
     target: TargetOption = None,
@@ -214,7 +226,7 @@ def set_access(
     as_user: AsOption = None,
     timeout: TimeoutOption = DEFAULT_TIMEOUT_S,
     state_dir: StateDirOption = None,
-) -> None:  # fmt: skip  # noqa: E501
+) -> None:
     """Say who may read a document, from the next request on."""
     common = read_common(target, as_json, as_user, timeout, state_dir)
     access = read_access(allow or (), allow_user or (), everyone)

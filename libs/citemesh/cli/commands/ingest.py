@@ -41,29 +41,86 @@ _FILES_AT_ONCE: Final = 4
 class Tally:
     """What an ingest has come to."""
 
-    files: int = 0
-    passages: int = 0
-    unchanged: int = 0
+    responses: list[documents_pb2.IngestResponse] = field(default_factory=list)
     failures: list[tuple[Path, ServiceError]] = field(default_factory=list)
+
+    @property
+    def passage_count(self) -> int:
+        """Passages of all documents so far."""
+        return sum(response.document.passage_count for response in self.responses)
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders to be searched for files.", show_default=False)],
-    allow: Annotated[list[str] | None, typer.Option("--allow", metavar="GROUP", help="Only this group may read them; may be repeated.", show_default=False)] = None,
-    allow_user: Annotated[list[str] | None, typer.Option("--allow-user", metavar="USER", help="Only this user may read them; may be repeated.", show_default=False)] = None,
-    everyone: Annotated[bool, typer.Option("--everyone", help="Everyone may read them, also where they were restricted before.")] = False,
-    effective_from: Annotated[str | None, typer.Option("--effective-from", metavar="DATE", help="The first day on which they are in force.", show_default=False)] = None,
-    effective_to: Annotated[str | None, typer.Option("--effective-to", metavar="DATE", help="The first day on which they are no longer in force.", show_default=False)] = None,
-    document_id: Annotated[str, typer.Option("--document-id", metavar="ID", help="The document's id, for a single file. Default: from its name.", show_default=False)] = "",
-    title: Annotated[str, typer.Option("--title", metavar="TITLE", help="The document's title, for a single file. Default: found in the file.", show_default=False)] = "",
-    password_file: Annotated[Path | None, typer.Option("--password-file", metavar="FILE", exists=True, dir_okay=False, help="A file whose first line opens encrypted documents.", show_default=False)] = None,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Files, and folders to be searched for files.", show_default=False),
+    ],
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow", metavar="GROUP", help="Only this group may read them; may be repeated.", show_default=False
+        ),
+    ] = None,
+    allow_user: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-user", metavar="USER", help="Only this user may read them; may be repeated.", show_default=False
+        ),
+    ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--everyone", help="Everyone may read them, also where they were restricted before.")
+    ] = False,
+    effective_from: Annotated[
+        str | None,
+        typer.Option(
+            "--effective-from", metavar="DATE", help="The first day on which they are in force.", show_default=False
+        ),
+    ] = None,
+    effective_to: Annotated[
+        str | None,
+        typer.Option(
+            "--effective-to",
+            metavar="DATE",
+            help="The first day on which they are no longer in force.",
+            show_default=False,
+        ),
+    ] = None,
+    document_id: Annotated[
+        str,
+        typer.Option(
+            "--document-id",
+            metavar="ID",
+            help="The document's id, for a single file. Default: from its name.",
+            show_default=False,
+        ),
+    ] = "",
+    title: Annotated[
+        str,
+        typer.Option(
+            "--title",
+            metavar="TITLE",
+            help="The document's title, for a single file. Default: found in the file.",
+            show_default=False,
+        ),
+    ] = "",
+    password_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--password-file",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="A file whose first line opens encrypted documents.",
+            show_default=False,
+        ),
+    ] = None,
     target: TargetOption = None,
     as_json: JsonOption = False,
     as_user: AsOption = None,
     timeout: TimeoutOption = INGEST_TIMEOUT_S,
     state_dir: StateDirOption = None,
-) -> None:  # fmt: skip  # noqa: E501
-    """Read documents into the mesh. With --json: one response a line. A file whose content is known already is left as it is."""
+) -> None:
+    """Read documents into the mesh. A file that is known already is left alone. With --json: one response a line."""
     common = read_common(target, as_json, as_user, timeout, state_dir)
     files = find_files(paths, document_id)
     if title and len(files) > 1:
@@ -92,7 +149,9 @@ async def _ingest(common: Common, files: list[FileToIngest], header: documents_p
     tally = Tally()
     async with connect(common, output) as connection:
         headers = [make_header(header, file) for file in files]
-        await ingest_files(connection, output, [(file.path, filled) for file, filled in zip(files, headers, strict=True)], tally)
+        await ingest_files(
+            connection, output, [(file.path, filled) for file, filled in zip(files, headers, strict=True)], tally
+        )
     show_tally(output, tally)
     return max((exit_of_error(error) for _, error in tally.failures), default=Exit.ANSWERED)
 
@@ -131,7 +190,7 @@ async def ingest_files(
             async with room:
                 progress.update(task, name=make_printable(path.name))
                 await _send_file(connection, output, path, header, tally)
-                progress.update(task, advance=1, passages=tally.passages)
+                progress.update(task, advance=1, passages=tally.passage_count)
 
         await asyncio.gather(*(send(path, header) for path, header in files))
         _clear_name(progress, task)
@@ -152,16 +211,12 @@ async def _send_file(
     except ServiceError as error:
         tally.failures.append((path, error))
         return
-    tally.files += 1
-    tally.passages += response.document.passage_count
-    tally.unchanged += response.result == documents_pb2.INGEST_RESULT_UNCHANGED
+    tally.responses.append(response)
     output.json_line(response)
     output.result(describe_ingest(path, response))
 
 
-async def _make_requests(
-    path: Path, header: documents_pb2.IngestHeader
-) -> AsyncIterator[documents_pb2.IngestRequest]:
+async def _make_requests(path: Path, header: documents_pb2.IngestHeader) -> AsyncIterator[documents_pb2.IngestRequest]:
     yield documents_pb2.IngestRequest(header=header)
     with path.open("rb") as file:
         while chunk := await asyncio.to_thread(file.read, _CHUNK_SIZE_BYTES):
@@ -182,7 +237,8 @@ def describe_ingest(path: Path, response: documents_pb2.IngestResponse) -> str:
 
 def show_tally(output: Output, tally: Tally) -> None:
     """The sum of an ingest, and each file that failed with its reason, on stderr."""
-    unchanged = f", {tally.unchanged} of them known already" if tally.unchanged else ""
-    output.note(f"{count(tally.files, 'file')} in the mesh{unchanged}, {count(tally.passages, 'passage')}.")
+    known = sum(response.result == documents_pb2.INGEST_RESULT_UNCHANGED for response in tally.responses)
+    note = f", {known} of them known already" if known else ""
+    output.note(f"{count(len(tally.responses), 'file')} in the mesh{note}, {count(tally.passage_count, 'passage')}.")
     for path, error in tally.failures:
         output.note(f"{path} was not ingested: {describe_error(error)}")

@@ -55,7 +55,9 @@ _PATTERNS: Final = {
 
 def search(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to search for.")],
-    leg: Annotated[Leg, typer.Option("--leg", help="One leg alone, all of them fused, or fused and reranked.")] = Leg.RERANKED,
+    leg: Annotated[
+        Leg, typer.Option("--leg", help="One leg alone, all of them fused, or fused and reranked.")
+    ] = Leg.RERANKED,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, max=200, help="How many results.")] = 10,
     as_of: AsOfOption = None,
     document: DocumentOption = None,
@@ -64,7 +66,7 @@ def search(
     as_user: AsOption = None,
     timeout: TimeoutOption = DEFAULT_TIMEOUT_S,
     state_dir: StateDirOption = None,
-) -> None:  # fmt: skip
+) -> None:
     """Search without answering. With --json: the retrieval's response, its candidates in the order asked for."""
     common = read_common(target, as_json, as_user, timeout, state_dir)
     request = retrieval_pb2.RetrieveRequest(

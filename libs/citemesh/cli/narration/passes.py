@@ -39,13 +39,19 @@ def narrate_candidates(candidates: Sequence[dispatcher_pb2.CandidateTrace]) -> I
     yield heading("What was found, and by what")
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2))
     for column in ("", "place", "found by", "pass", "relevance"):
-        table.add_column(column, overflow="ellipsis", no_wrap=True, justify="right" if column == "relevance" else "left")
+        table.add_column(
+            column, overflow="ellipsis", no_wrap=True, justify="right" if column == "relevance" else "left"
+        )
     for candidate in candidates[:MAX_CANDIDATES_SHOWN]:
         place = describe_place(candidate.title or candidate.document_id, candidate.section_path, candidate.page_first)
         relevance = f"{candidate.relevance:.2f}" if candidate.HasField("relevance") else "not scored"
         evidence = Text(candidate.evidence_id or "·", style="green" if candidate.evidence_id else "dim")
         table.add_row(
-            Text("  ") + evidence, place, describe_legs(candidate.leg_ranks), str(candidate.first_iteration_number), relevance
+            Text("  ") + evidence,
+            place,
+            describe_legs(candidate.leg_ranks),
+            str(candidate.first_iteration_number),
+            relevance,
         )
     yield table
     if len(candidates) > MAX_CANDIDATES_SHOWN:
@@ -68,7 +74,9 @@ def _describe_pass(record: history_pb2.IterationRecord) -> Text:
         line.append(f": {make_printable(record.action_taken)}")
     line.append(f" → {make_printable(record.result_summary)}")
     before = f"{record.confidence_before:.2f} → " if record.HasField("confidence_before") else ""
-    line.append(f"  [confidence {before}{record.confidence_after:.2f}, {describe_duration(record.duration)}]", style="dim")
+    line.append(
+        f"  [confidence {before}{record.confidence_after:.2f}, {describe_duration(record.duration)}]", style="dim"
+    )
     return line
 
 
@@ -87,7 +95,8 @@ def narrate_stages(response: dispatcher_pb2.AnswerResponse) -> Iterator[Renderab
     if cost.scored_pair_count:
         spent.append(f"{count(cost.scored_pair_count, 'pair')} scored")
     if cost.model_call_count:
-        spent.append(f"{count(cost.model_call_count, 'model call')}, {cost.prompt_token_count + cost.completion_token_count} tokens")
+        tokens = cost.prompt_token_count + cost.completion_token_count
+        spent.append(f"{count(cost.model_call_count, 'model call')}, {count(tokens, 'token')}")
     yield quiet("  " + ", ".join(spent))
 
 

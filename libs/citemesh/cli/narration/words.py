@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -18,7 +18,8 @@ QUIET_STYLE = "dim"
 class EnumNames(Protocol):
     """A generated enum, as far as its names are needed."""
 
-    def Name(self, number: int) -> str:  # noqa: N802 - the name that protobuf gave it
+    # Each enum takes its own type of number.
+    def Name(self, number: Any) -> str:  # noqa: N802 - the name that protobuf gave it
         """The name of a value."""
         ...
 

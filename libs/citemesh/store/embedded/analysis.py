@@ -30,16 +30,15 @@ _STEMMERS = {
     "tr": "turkish",
 }
 _STOP_LISTS = ("da", "de", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ru", "sv")
-_ENGLISH_STOP_WORDS = frozenset(
-    """
-    a about again all also am an and any are as at be because been before being both but by can could did do
-    does doing each few for from further had has have having he her here hers him his how i if in into is it its
-    just may me might more most must my no nor not of on once only or other our ours out over own please s same
-    shall she should so some such t than that the their theirs them then there these they this those through to
-    too under until up us very was we were what when where which while who whom whose why will with would you
-    your yours tell don doesn didn isn aren wasn weren won couldn shouldn wouldn hasn haven ll ve re
-    """.split()
-)
+_ENGLISH_STOP_TEXT = """
+a about again all also am an and any are as at be because been before being both but by can could did do does doing
+each few for from further had has have having he her here hers him his how i if in into is it its just may me might
+more most must my no nor not of on once only or other our ours out over own please s same shall she should so some
+such t than that the their theirs them then there these they this those through to too under until up us very was we
+were what when where which while who whom whose why will with would you your yours tell don doesn didn isn aren wasn
+weren won couldn shouldn wouldn hasn haven ll ve re
+"""
+_ENGLISH_STOP_WORDS = frozenset(_ENGLISH_STOP_TEXT.split())
 _MAX_WORD_CHARACTERS = 80
 
 # Han, Hiragana, Katakana and Thai are written without spaces; Hangul's spaces do not part its stems.

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-import structlog
 import tantivy
 
 from citemesh.store.embedded.analysis import find_identifiers, stem_words
 from citemesh.v1.evidence_pb2 import Passage
-
-_log = structlog.get_logger(__name__)
 
 # tantivy's smallest heap for one thread; a commit of one document needs little.
 WRITER_HEAP_SIZE_BYTES = 32_000_000
@@ -53,16 +49,6 @@ def open_index(path: Path | None) -> tantivy.Index:
     return index
 
 
-def open_or_rebuild(path: Path) -> tantivy.Index:
-    """As `open_index`; a damaged index is removed, so that it is filled again from the truth."""
-    try:
-        return open_index(path)
-    except (ValueError, OSError) as error:
-        _log.warning("store.keyword_index_damaged", error=str(error))
-        shutil.rmtree(path, ignore_errors=True)
-        return open_index(path)
-
-
 def read_stamp(index: tantivy.Index) -> int:
     """The change sequence that the loaded state of `index` has reached; 0 for an empty one."""
     searcher = index.searcher()
@@ -73,20 +59,25 @@ def read_stamp(index: tantivy.Index) -> int:
 
 def count_passages(index: tantivy.Index) -> int:
     """Passages in the loaded state of `index`."""
-    searcher = index.searcher()
-    stamp = tantivy.Query.term_query(index.schema, "is_stamp", 1)
-    stamps = searcher.search(stamp, limit=1, count=True)
-    return searcher.num_docs - int(getattr(stamps, "count", 0) or 0)
+    return max(0, index.searcher().num_docs - 1)
+
+
+def is_index_failure(error: BaseException) -> bool:
+    """Whether `error` is how tantivy says that its files are damaged: ValueError, or a panic of its Rust side."""
+    # pyo3's PanicException derives from BaseException and cannot be imported.
+    return isinstance(error, ValueError | OSError) or type(error).__name__ == "PanicException"
 
 
 def write_versions(
     writer: tantivy.IndexWriter, connection: sqlite3.Connection, version_rows: Iterable[int], stamp: int
 ) -> None:
     """Bring versions up to date in `writer` and move its stamp; the caller commits."""
+    schema = build_schema()
     for version_row in version_rows:
-        writer.delete_documents_by_term("version_row", version_row)
+        # By query: delete_documents_by_term finds nothing in an unsigned field, and does not say so.
+        writer.delete_documents_by_query(tantivy.Query.term_query(schema, "version_row", version_row))
         add_version(writer, connection, version_row)
-    writer.delete_documents_by_term("is_stamp", 1)
+    writer.delete_documents_by_query(tantivy.Query.term_query(schema, "is_stamp", 1))
     entry = tantivy.Document()
     entry.add_unsigned("is_stamp", 1)
     entry.add_unsigned("stamp", stamp)

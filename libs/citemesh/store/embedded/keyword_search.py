@@ -1,0 +1,219 @@
+"""BM25 search for readers: the tantivy index, and, for what it does not hold yet, a small one in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+import tantivy
+
+from citemesh.store.contract import Hit, VersionFilter
+from citemesh.store.embedded.analysis import content_words, find_identifiers, word_forms
+from citemesh.store.embedded.changes import read_changed_versions, read_state
+from citemesh.store.embedded.database import Database
+from citemesh.store.embedded.keyword_index import (
+    WRITER_HEAP_SIZE_BYTES,
+    add_version,
+    build_schema,
+    index_directory,
+    is_index_failure,
+    open_index,
+    read_stamp,
+)
+
+_log = structlog.get_logger(__name__)
+
+# How much a word counts by where it stands; chosen on five question sets of different kinds of documents.
+FIELD_BOOSTS: Mapping[str, float] = {"text": 1.0, "title": 0.3, "section": 0.6}
+EXACT_BOOST = 1.0
+
+_MAX_QUERY_WORDS = 64
+_MAX_CACHED_FILTERS = 64
+
+
+@dataclass
+class _TenantIndex:
+    """What one reader knows of one tenant's index."""
+
+    index: tantivy.Index | None
+    sequence: int = -1
+    languages: tuple[str, ...] = ("en",)
+    overlay: tantivy.Index | None = None
+    overlaid_versions: frozenset[int] = frozenset()
+
+
+class KeywordSearch:
+    """Searches the indexes below `root`. Safe to call from several threads."""
+
+    def __init__(self, root: Path, database: Database) -> None:
+        self._root = root
+        self._database = database
+        self._schema = build_schema()
+        self._lock = threading.Lock()
+        self._tenants: dict[str, _TenantIndex] = {}
+        self._filters: OrderedDict[tuple[str, bool], tantivy.Query] = OrderedDict()
+
+    def search(self, text: str, versions: VersionFilter, limit: int) -> list[Hit]:
+        """See StoreReader.keyword_search."""
+        if versions.is_empty or limit < 1:
+            return []
+        tenant = self._fresh(versions.tenant_id)
+        query = self._words_query(text, tenant.languages)
+        if query is None:
+            return []
+        hits = self._search_both(tenant, query, versions, limit)
+        return sorted(hits, key=lambda hit: (-hit.leg_score, hit.passage_key))[:limit]
+
+    def matching_words(self, text: str, versions: VersionFilter) -> dict[str, bool]:
+        """See StoreReader.matching_words."""
+        tenant = self._fresh(versions.tenant_id)
+        words = content_words(text, tenant.languages)[:_MAX_QUERY_WORDS]
+        if versions.is_empty:
+            return dict.fromkeys(words, False)
+        return {word: self._occurs(word, tenant, versions) for word in words}
+
+    def languages(self, tenant_id: str) -> tuple[str, ...]:
+        """The languages that the tenant's passages are in, and English."""
+        return self._fresh(tenant_id).languages
+
+    def _occurs(self, word: str, tenant: _TenantIndex, versions: VersionFilter) -> bool:
+        forms = word_forms(word, tenant.languages)
+        parts = [
+            (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, field, form))
+            for form in forms
+            for field in FIELD_BOOSTS
+        ]
+        return bool(parts) and bool(self._search_both(tenant, tantivy.Query.boolean_query(parts), versions, 1))
+
+    def _words_query(self, text: str, languages: Sequence[str]) -> tantivy.Query | None:
+        words = content_words(text, languages)[:_MAX_QUERY_WORDS]
+        parts = [self._word_query(word, languages) for word in words]
+        for name in list(dict.fromkeys(find_identifiers(text)))[:_MAX_QUERY_WORDS]:
+            parts.append(_boost(tantivy.Query.term_query(self._schema, "exact", name), EXACT_BOOST))
+        if not parts:
+            return None
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
+
+    def _word_query(self, word: str, languages: Sequence[str]) -> tantivy.Query:
+        """One word in all fields; of its forms in several languages the best one counts, not their sum."""
+        forms = [
+            tantivy.Query.boolean_query(
+                [
+                    (tantivy.Occur.Should, _boost(tantivy.Query.term_query(self._schema, field, form), boost))
+                    for field, boost in FIELD_BOOSTS.items()
+                ]
+            )
+            for form in word_forms(word, languages)
+        ]
+        return forms[0] if len(forms) == 1 else tantivy.Query.disjunction_max_query(forms)
+
+    def _search_both(
+        self, tenant: _TenantIndex, query: tantivy.Query, versions: VersionFilter, limit: int
+    ) -> list[Hit]:
+        hits: list[Hit] = []
+        if tenant.index is not None:
+            try:
+                hits += self._search_one(tenant.index, query, self._filter(versions, tenant, overlay=False), limit)
+            except BaseException as error:
+                # Damaged files show as ValueError or as a Rust panic; anything else is passed on.
+                if not is_index_failure(error):
+                    raise
+                _log.warning("store.keyword_index_damaged", error=type(error).__name__)
+                tenant = self._replace_damaged(versions.tenant_id)
+        if tenant.overlay is not None:
+            hits += self._search_one(tenant.overlay, query, self._filter(versions, tenant, overlay=True), limit)
+        return hits
+
+    def _search_one(self, index: tantivy.Index, query: tantivy.Query, allowed: tantivy.Query, limit: int) -> list[Hit]:
+        searcher = index.searcher()
+        filtered = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, allowed)])
+        found = searcher.search(filtered, limit=limit, count=False).hits
+        rows = searcher.fast_field_values("passage_row", [address for _, address in found]) if found else []
+        return [Hit(int(row), float(found[at][0])) for at, row in enumerate(rows) if row is not None]
+
+    def _filter(self, versions: VersionFilter, tenant: _TenantIndex, *, overlay: bool) -> tantivy.Query:
+        """The allowed versions as a query without weight; the index leaves out what the overlay holds anew."""
+        key = (f"{versions.key}/{tenant.sequence}/{len(tenant.overlaid_versions)}", overlay)
+        with self._lock:
+            if key in self._filters:
+                self._filters.move_to_end(key)
+                return self._filters[key]
+        rows = [row for row in versions.version_keys if (row in tenant.overlaid_versions) == overlay]
+        allowed = (
+            tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, "version_row", rows), 0.0)
+            if rows
+            else tantivy.Query.empty_query()
+        )
+        with self._lock:
+            self._filters[key] = allowed
+            while len(self._filters) > _MAX_CACHED_FILTERS:
+                self._filters.popitem(last=False)
+        return allowed
+
+    def _fresh(self, tenant_id: str) -> _TenantIndex:
+        """The tenant's index, level with the database: reloaded, and completed in memory where it lags behind."""
+        with self._database.snapshot() as connection:
+            now = read_state(connection, tenant_id).change_sequence
+            tenant = self._tenants.get(tenant_id)
+            if tenant is not None and tenant.sequence == now:
+                return tenant
+            with self._lock:
+                tenant = self._tenants.get(tenant_id)
+                if tenant is None or tenant.sequence < now:
+                    tenant = self._load(tenant_id, now, None if tenant is None else tenant.index)
+                    self._tenants[tenant_id] = tenant
+                return tenant
+
+    def _load(self, tenant_id: str, now: int, index: tantivy.Index | None, *, damaged: bool = False) -> _TenantIndex:
+        if not damaged:
+            index = self._reload(tenant_id, index)
+        reached = 0 if index is None else read_stamp(index)
+        connection = self._database.connection()
+        languages = connection.execute("SELECT language FROM tenant_languages WHERE tenant_id = ?", (tenant_id,))
+        loaded = _TenantIndex(index, now, tuple(dict.fromkeys(("en", *(str(row[0]) for row in languages)))))
+        if reached >= now:
+            return loaded
+        changed = read_changed_versions(connection, tenant_id, reached, now)
+        if changed:
+            loaded.overlaid_versions = frozenset(changed)
+            loaded.overlay = self._build_overlay(changed)
+        return loaded
+
+    def _reload(self, tenant_id: str, index: tantivy.Index | None) -> tantivy.Index | None:
+        try:
+            if index is None:
+                path = index_directory(self._root, tenant_id)
+                # Made by the writer alone; until it has, everything is overlaid.
+                return open_index(path) if tantivy.Index.exists(str(path)) else None
+            index.reload()
+        except BaseException as error:
+            # Damaged or half-removed files show as ValueError or as a Rust panic; anything else is passed on.
+            if not is_index_failure(error):
+                raise
+            _log.warning("store.keyword_index_damaged", error=type(error).__name__)
+            return None
+        return index
+
+    def _replace_damaged(self, tenant_id: str) -> _TenantIndex:
+        with self._lock, self._database.snapshot() as connection:
+            now = read_state(connection, tenant_id).change_sequence
+            self._tenants[tenant_id] = self._load(tenant_id, now, None, damaged=True)
+            return self._tenants[tenant_id]
+
+    def _build_overlay(self, version_rows: Sequence[int]) -> tantivy.Index:
+        overlay = open_index(None)
+        writer = overlay.writer(WRITER_HEAP_SIZE_BYTES, 1)
+        for version_row in version_rows:
+            add_version(writer, self._database.connection(), version_row)
+        writer.commit()
+        writer.wait_merging_threads()
+        overlay.reload()
+        return overlay
+
+
+def _boost(query: tantivy.Query, boost: float) -> tantivy.Query:
+    return query if boost == 1.0 else tantivy.Query.boost_query(query, boost)

@@ -1,0 +1,169 @@
+"""Candidates over the passes: merged, ordered, turned into evidence where the assembler cannot, and traced for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from citemesh.v1 import dispatcher_pb2, evidence_pb2, rerank_pb2
+from services.dispatcher.state import Gathered
+
+_RRF_K: Final = 60
+"""The usual constant of reciprocal rank fusion (Cormack, Clarke, Buettcher, SIGIR 2009)."""
+
+_MAX_TRACES: Final = 50
+_CHARACTERS_PER_TOKEN: Final = 3
+"""Below the usual four, so that a passage whose tokens nobody counted is taken for larger than it is."""
+
+
+def add_candidates(gathered: Gathered, found: Iterable[evidence_pb2.Candidate], number: int) -> Gathered:
+    """`gathered` with what pass `number` found. Of a passage found again, ranks add up and the shortest way counts."""
+    candidates = dict(gathered.candidates)
+    found_in = dict(gathered.found_in)
+    for candidate in found:
+        passage_id = candidate.passage.passage_id
+        known = candidates.get(passage_id)
+        candidates[passage_id] = candidate if known is None else _merge(known, candidate)
+        found_in.setdefault(passage_id, number)
+    return replace(gathered, candidates=candidates, found_in=found_in)
+
+
+def _merge(known: evidence_pb2.Candidate, again: evidence_pb2.Candidate) -> evidence_pb2.Candidate:
+    merged = evidence_pb2.Candidate()
+    merged.CopyFrom(known)
+    for name in ("keyword_score", "dense_score", "fused_score"):
+        if again.HasField(name):
+            setattr(merged, name, getattr(again, name))
+    seen = {(rank.leg, rank.query) for rank in known.leg_ranks}
+    merged.leg_ranks.extend(rank for rank in again.leg_ranks if (rank.leg, rank.query) not in seen)
+    if again.hop_count > 0 and not known.HasField("reached_by"):
+        merged.reached_by.CopyFrom(again.reached_by)
+    return merged
+
+
+def order_candidates(gathered: Gathered) -> Gathered:
+    """Best first, by the ranks of fusion and of reranking together.
+
+    Ranks, because a fused value and a relevance are of two kinds. What was not scored is ordered by fusion alone.
+    """
+    candidates = [_with_score(item, gathered.scores) for item in gathered.candidates.values()]
+    by_fusion = _ranks(sorted(candidates, key=_fused, reverse=True))
+    scored = [item for item in candidates if item.HasField("rerank_score")]
+    by_score = _ranks(sorted(scored, key=lambda item: item.rerank_score, reverse=True))
+
+    def weight(item: evidence_pb2.Candidate) -> float:
+        passage_id = item.passage.passage_id
+        reranked = 1 / (_RRF_K + by_score[passage_id]) if passage_id in by_score else 0.0
+        return 1 / (_RRF_K + by_fusion[passage_id]) + reranked
+
+    ordered = sorted(candidates, key=weight, reverse=True)
+    return replace(gathered, candidates={item.passage.passage_id: item for item in ordered})
+
+
+def _with_score(
+    candidate: evidence_pb2.Candidate, scores: Mapping[str, rerank_pb2.PairScore]
+) -> evidence_pb2.Candidate:
+    score = scores.get(candidate.passage.passage_id)
+    if score is None:
+        return candidate
+    scored = evidence_pb2.Candidate()
+    scored.CopyFrom(candidate)
+    scored.rerank_score, scored.relevance = score.rerank_score, score.relevance
+    return scored
+
+
+def _fused(candidate: evidence_pb2.Candidate) -> float:
+    return candidate.fused_score if candidate.HasField("fused_score") else 0.0
+
+
+def _ranks(ordered: Sequence[evidence_pb2.Candidate]) -> dict[str, int]:
+    return {item.passage.passage_id: rank for rank, item in enumerate(ordered, start=1)}
+
+
+def pair_text(passage: evidence_pb2.Passage) -> str:
+    """The passage's side of a pair: where it stands, then what it says."""
+    place = " > ".join((passage.title, *passage.section_path))
+    return "\n".join(part for part in (place, passage.heading_context, passage.text) if part)
+
+
+def assemble_plainly(
+    gathered: Gathered, required_passage_ids: Sequence[str], max_token_count: int, max_evidence_count: int
+) -> tuple[evidence_pb2.Evidence, ...]:
+    """Evidence without the assembler: required passages, then the best ones, whole, as far as the tokens go."""
+    required = [gathered.candidates[item] for item in required_passage_ids if item in gathered.candidates]
+    ordered = {item.passage.passage_id: item for item in (*required, *gathered.candidates.values())}
+    ids = EvidenceIds(gathered.evidence_ids)
+    evidence: list[evidence_pb2.Evidence] = []
+    left = max_token_count
+    for candidate in ordered.values():
+        size = candidate.passage.token_count or len(candidate.passage.text) // _CHARACTERS_PER_TOKEN
+        if size <= left and len(evidence) < max_evidence_count:
+            left -= size
+            evidence.append(to_evidence(candidate, ids.id_of(candidate.passage.passage_id)))
+    return tuple(evidence)
+
+
+class EvidenceIds:
+    """Gives out "E1" to "En", the same id to the same passage for as long as a request lasts."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._known = dict(known)
+        numbers = [int(item.removeprefix("E")) for item in known.values() if item.removeprefix("E").isdigit()]
+        self._last = max(numbers, default=0)
+
+    def id_of(self, passage_id: str) -> str:
+        """The passage's id, new or known."""
+        if passage_id not in self._known:
+            self._last += 1
+            self._known[passage_id] = f"E{self._last}"
+        return self._known[passage_id]
+
+
+def to_evidence(candidate: evidence_pb2.Candidate, evidence_id: str) -> evidence_pb2.Evidence:
+    """The candidate as evidence. The two messages name what they share alike."""
+    passage = candidate.passage
+    evidence = evidence_pb2.Evidence(evidence_id=evidence_id, hop_count=candidate.hop_count)
+    for descriptor in evidence_pb2.Evidence.DESCRIPTOR.fields:
+        source = evidence_pb2.Passage.DESCRIPTOR.fields_by_name.get(descriptor.name)
+        if source is None or not _is_present(passage, descriptor.name):
+            continue
+        value = getattr(passage, descriptor.name)
+        if descriptor.is_repeated:
+            getattr(evidence, descriptor.name).extend(value)
+        elif descriptor.message_type is not None:
+            getattr(evidence, descriptor.name).CopyFrom(value)
+        else:
+            setattr(evidence, descriptor.name, value)
+    if candidate.HasField("relevance"):
+        evidence.relevance = candidate.relevance
+    return evidence
+
+
+def _is_present(passage: evidence_pb2.Passage, name: str) -> bool:
+    return any(descriptor.name == name for descriptor, _ in passage.ListFields())
+
+
+def trace_candidates(gathered: Gathered) -> list[dispatcher_pb2.CandidateTrace]:
+    """Where the best candidates came from, without their texts."""
+    return [_trace(candidate, gathered) for candidate in list(gathered.candidates.values())[:_MAX_TRACES]]
+
+
+def _trace(candidate: evidence_pb2.Candidate, gathered: Gathered) -> dispatcher_pb2.CandidateTrace:
+    passage = candidate.passage
+    selected = {unit.passage_id for unit in gathered.evidence}
+    trace = dispatcher_pb2.CandidateTrace(
+        passage_id=passage.passage_id,
+        document_id=passage.document_id,
+        title=passage.title,
+        section_path=passage.section_path,
+        page_first=passage.page_first,
+        leg_ranks=candidate.leg_ranks,
+        first_iteration_number=gathered.found_in.get(passage.passage_id, 0),
+        hop_count=candidate.hop_count,
+        evidence_id=gathered.evidence_ids.get(passage.passage_id, "") if passage.passage_id in selected else "",
+    )
+    for name in ("fused_score", "relevance"):
+        if candidate.HasField(name):
+            setattr(trace, name, getattr(candidate, name))
+    return trace

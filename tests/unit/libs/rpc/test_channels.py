@@ -1,0 +1,167 @@
+"""The channel profile does what it is there for, on real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from google.protobuf.wrappers_pb2 import StringValue
+
+from citemesh.config.load import ConfigurationError
+from citemesh.rpc.calls import call
+from citemesh.rpc.channels import channel_options, open_channel, server_options, service_config
+from citemesh.rpc.errors import ServiceError
+
+
+async def echo(request: StringValue, _context: Any) -> StringValue:
+    return request
+
+
+def unary(channel: grpc.aio.Channel) -> Any:
+    return channel.unary_unary("/test.Fake/Unary", StringValue.SerializeToString, StringValue.FromString)
+
+
+def test_the_retry_policy_is_where_grpc_reads_it() -> None:
+    config = json.loads(service_config(watch_health=True))
+    assert config["methodConfig"][0]["retryPolicy"]["retryableStatusCodes"] == ["UNAVAILABLE"]
+    assert "timeout" not in config["methodConfig"][0]
+    assert config["loadBalancingConfig"] == [{"round_robin": {}}]
+    assert config["healthCheckConfig"] == {"serviceName": ""}
+    assert "healthCheckConfig" not in json.loads(service_config(watch_health=False))
+
+
+def test_servers_forgive_pings_and_only_tcp_connections_age() -> None:
+    assert ("grpc.http2.max_ping_strikes", 0) in server_options()
+    assert "grpc.max_connection_age_ms" not in dict(server_options())
+    assert dict(server_options(max_connection_age_s=1.5))["grpc.max_connection_age_ms"] == 1500
+    assert "grpc.keepalive_time_ms" in dict(channel_options())
+    assert "grpc.keepalive_time_ms" not in dict(channel_options(local=True))
+
+
+async def test_calls_are_spread_over_replicas_and_leave_one_that_is_not_serving(serve_fake: Any, tmp_path: Path) -> None:
+    counts = [0, 0]
+
+    def counting(index: int) -> Any:
+        async def answer(request: StringValue, _context: Any) -> StringValue:
+            counts[index] += 1
+            return request
+
+        return answer
+
+    tcp = {"CITEMESH_HOST_LISTEN_ADDRESS": "127.0.0.1:0"}
+    replicas = [await serve_fake(tcp, Unary=counting(index)) for index in range(2)]
+    ports = [replica.host.target.rpartition(":")[2] for replica in replicas]
+    async with open_channel(f"ipv4:127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}", {}) as channel:
+        for _ in range(40):
+            await unary(channel)(StringValue(), timeout=2, wait_for_ready=True)
+            await asyncio.sleep(0.005)
+        assert min(counts) >= 10
+        await replicas[0].host._health.drain()
+        await asyncio.sleep(0.2)
+        before = list(counts)
+        for _ in range(20):
+            await unary(channel)(StringValue(), timeout=2)
+        assert (counts[0] - before[0], counts[1] - before[1]) == (0, 20)
+
+
+async def test_a_server_that_comes_back_is_found_within_a_second_or_so(serve_fake: Any) -> None:
+    rpc = await serve_fake(Unary=echo)
+    address = rpc.host.target
+    async with open_channel(address, {}) as channel:
+        await unary(channel)(StringValue(), timeout=2)
+        await rpc.host.stop()
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await unary(channel)(StringValue(), timeout=2)
+        assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+        await serve_fake(Unary=echo)
+        started = time.monotonic()
+        await unary(channel)(StringValue(), timeout=5, wait_for_ready=True)
+        assert time.monotonic() - started < 2.5
+
+
+def make_certificates(folder: Path) -> dict[str, Path]:
+    """A throw-away authority with a certificate for localhost, and a second authority that signed nothing."""
+
+    def name(text: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
+
+    def certify(subject: str, key: Any, issuer: str, signer: Any, authority: bool) -> x509.Certificate:
+        now = datetime.datetime.now(datetime.UTC)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(name(subject))
+            .issuer_name(name(issuer))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(hours=1))
+            .not_valid_after(now + datetime.timedelta(hours=1))
+            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+            .sign(signer, hashes.SHA256())
+        )
+
+    root_key, leaf_key, other_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
+    files = {
+        "ca": certify("root", root_key, "root", root_key, authority=True),
+        "cert": certify("leaf", leaf_key, "root", root_key, authority=False),
+        "other_ca": certify("other", other_key, "other", other_key, authority=True),
+    }
+    paths = {kind: folder / f"{kind}.pem" for kind in (*files, "key")}
+    for kind, certificate in files.items():
+        paths[kind].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    paths["key"].write_bytes(
+        leaf_key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return paths
+
+
+async def test_tls_both_ways_and_a_refused_certificate_is_told_apart(serve_fake: Any, tmp_path: Path) -> None:
+    files = make_certificates(tmp_path)
+    rpc = await serve_fake(
+        {
+            "CITEMESH_HOST_LISTEN_ADDRESS": "localhost:0",
+            "CITEMESH_HOST_TLS_CERT_FILE": str(files["cert"]),
+            "CITEMESH_HOST_TLS_KEY_FILE": str(files["key"]),
+            "CITEMESH_HOST_TLS_CLIENT_CA_FILE": str(files["ca"]),
+        },
+        Unary=echo,
+    )
+    ours = {
+        "CITEMESH_CHANNEL_CA_FILE": str(files["ca"]),
+        "CITEMESH_CHANNEL_CERT_FILE": str(files["cert"]),
+        "CITEMESH_CHANNEL_KEY_FILE": str(files["key"]),
+    }
+    async with open_channel(rpc.host.target, ours) as channel:
+        assert (await call(unary(channel), StringValue(value="x"), timeout=5)).value == "x"
+    for environ in ({**ours, "CITEMESH_CHANNEL_CA_FILE": str(files["other_ca"])},):
+        async with open_channel(rpc.host.target, environ) as channel:
+            with pytest.raises(ServiceError, match="certificate"):
+                await call(unary(channel), StringValue(), timeout=3)
+    async with open_channel(rpc.host.target, {"CITEMESH_CHANNEL_CA_FILE": str(files["ca"])}) as channel:
+        with pytest.raises(ServiceError):
+            await call(unary(channel), StringValue(), timeout=3)
+
+
+async def test_half_a_tls_configuration_is_refused(serve_fake: Any, tmp_path: Path) -> None:
+    tcp = {"CITEMESH_HOST_LISTEN_ADDRESS": "127.0.0.1:0"}
+    with pytest.raises(ConfigurationError, match="belong together"):
+        await serve_fake({**tcp, "CITEMESH_HOST_TLS_CERT_FILE": "x.pem"}, Unary=echo)
+    with pytest.raises(ConfigurationError, match="TLS_CERT_FILE"):
+        await serve_fake({**tcp, "CITEMESH_HOST_TLS_CLIENT_CA_FILE": "x.pem"}, Unary=echo)
+    with pytest.raises(ConfigurationError, match=r"nowhere\.pem"):
+        nowhere = str(tmp_path / "nowhere.pem")
+        await serve_fake(
+            {**tcp, "CITEMESH_HOST_TLS_CERT_FILE": nowhere, "CITEMESH_HOST_TLS_KEY_FILE": nowhere}, Unary=echo
+        )
