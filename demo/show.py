@@ -17,7 +17,6 @@ from rich.text import Text
 
 from citemesh.cli.access import read_access
 from citemesh.cli.commands.ask import fetch_answer
-from citemesh.cli.commands.ingest import Tally, ingest_files, show_tally
 from citemesh.cli.connection import Connection, act_as, connect
 from citemesh.cli.exits import Exit
 from citemesh.cli.files import find_files
@@ -28,6 +27,7 @@ from citemesh.cli.narration.question import narrate_activations, narrate_questio
 from citemesh.cli.narration.words import heading
 from citemesh.cli.options import Common, make_scope, read_credentials, read_time
 from citemesh.cli.output import Output
+from citemesh.cli.sending import Described, send_files
 from citemesh.v1 import answer_pb2, dispatcher_pb2, documents_pb2, question_pb2
 from demo.expectations import ROOM, find_surprises, read_corpus, read_questions
 
@@ -80,7 +80,7 @@ def _open(state: Path, output: Output) -> AbstractAsyncContextManager[Connection
     return connect(Common(None, as_json=False, metadata=(), timeout_s=_INGEST_TIMEOUT_S, state_dir=state), output)
 
 
-def _list_bundled() -> list[tuple[Path, documents_pb2.IngestHeader]]:
+def _list_bundled() -> list[Described]:
     return [
         (
             ROOM / entry["path"],
@@ -97,16 +97,12 @@ def _list_bundled() -> list[tuple[Path, documents_pb2.IngestHeader]]:
     ]
 
 
-async def _ingest(
-    connection: Connection, output: Output, files: list[tuple[Path, documents_pb2.IngestHeader]]
-) -> list[str]:
+async def _ingest(connection: Connection, output: Output, files: list[Described]) -> list[str]:
     """The ids of the documents; none where a file could not be read, which has been said then."""
     output.narrate(Rule("Reading the documents", align="left"))
-    tally = Tally()
     # One at a time: two files of the list may be versions of one document, and the order tells which is newer.
-    await ingest_files(connection, output, files, tally, at_once=1)
-    show_tally(output, tally)
-    return [] if tally.failures else [response.document.document_id for response in tally.responses]
+    tally = await send_files(connection, output, files, at_once=1)
+    return [] if tally.failures else [response.document.document_id for _, response in tally.responses]
 
 
 async def _ask_all(

@@ -9,13 +9,43 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from citemesh.v1 import activation_pb2, answer_pb2, evidence_pb2, history_pb2
-from services.dispatcher.queries import first_queries, keyword_queries, part_queries
+from citemesh.v1 import activation_pb2, answer_pb2, evidence_pb2, history_pb2, retrieval_pb2
+from services.dispatcher.candidates import add_candidates
+from services.dispatcher.queries import (
+    early_queries,
+    first_queries,
+    keyword_queries,
+    named_references,
+    part_queries,
+)
 from services.dispatcher.record import holds_any
-from services.dispatcher.state import NO_LISTING, Case, Gathered, LoopState, PassResult, Proposal
-from services.dispatcher.words import fold
+from services.dispatcher.state import FIRST_PASS, NO_LISTING, Case, Gathered, LoopState, PassResult, Proposal
+from services.dispatcher.words import active_patterns, fold
 
 Step = Callable[[Case, LoopState, Proposal, PassResult], LoopState]
+
+
+def open_state(case: Case, early: retrieval_pb2.RetrieveResponse | None) -> LoopState:
+    """The state of the first pass: everything that the activations ask for, with what the early look has found."""
+    patterns = active_patterns(case.activations)
+    searched = early_queries(case.question.original_question) if early is not None else ()
+    listing = activation_pb2.PATTERN_LISTING_AGGREGATION in patterns
+    return LoopState(
+        number=1,
+        proposal=FIRST_PASS,
+        patterns=patterns,
+        keywords=own_keywords(case),
+        gathered=_gather_early(early),
+        queries=first_queries(case.question, patterns, searched),
+        references=(named_references(case.question) if activation_pb2.PATTERN_TWO_HOP_REFERENCES in patterns else ()),
+        listing_scope=retrieval_pb2.LISTING_SCOPE_SECTION if listing else NO_LISTING,
+    )
+
+
+def _gather_early(early: retrieval_pb2.RetrieveResponse | None) -> Gathered:
+    if early is None:
+        return Gathered()
+    return replace(add_candidates(Gathered(), early.candidates, 1), rankings=tuple(early.rankings))
 
 
 def adjust(case: Case, state: LoopState, proposal: Proposal, result: PassResult) -> LoopState:

@@ -1,4 +1,4 @@
-"""Candidates over the passes: merged, ordered, turned into evidence where the assembler cannot, and traced for people."""
+"""Candidates over the passes: merged, ordered, made into evidence where the assembler cannot, traced for people."""
 
 from __future__ import annotations
 

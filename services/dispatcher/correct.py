@@ -12,10 +12,8 @@ def failed_verdicts(verdicts: Iterable[answer_pb2.ClaimVerdict]) -> tuple[answer
     return tuple(verdict for verdict in verdicts if verdict.verdict != answer_pb2.VERDICT_SUPPORTED)
 
 
-def drop_claims(
-    answer: answer_pb2.AnswerWithEvidence, claim_ids: Collection[str]
-) -> answer_pb2.AnswerWithEvidence:
-    """The answer without these claims. Items that only they carried go with them, and so do parts they alone answered."""
+def drop_claims(answer: answer_pb2.AnswerWithEvidence, claim_ids: Collection[str]) -> answer_pb2.AnswerWithEvidence:
+    """The answer without these claims, without the items that they alone carried, and open where they alone answered."""
     kept = [claim for claim in answer.claims if claim.claim_id not in claim_ids]
     gone = [claim for claim in answer.claims if claim.claim_id in claim_ids]
     corrected = answer_pb2.AnswerWithEvidence()
@@ -48,7 +46,7 @@ def _carried_only_by(
 
 
 def _carries(claims: Iterable[answer_pb2.Claim], item: answer_pb2.ListItem) -> bool:
-    return any(item.text and item.text in claim.text or _share_words(claim, item) for claim in claims)
+    return any((item.text and item.text in claim.text) or _share_words(claim, item) for claim in claims)
 
 
 def _share_words(claim: answer_pb2.Claim, item: answer_pb2.ListItem) -> bool:

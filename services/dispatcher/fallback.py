@@ -40,7 +40,7 @@ FALLBACKS: Final[dict[budget_pb2.Stage.ValueType, Fallback]] = {
     # The answer exists and is not released; the passages, checked apart, may be shown.
     budget_pb2.STAGE_VALIDATE: Fallback("", _SOURCES),
 }
-"""Inside retrieval.Retrieve one failed leg leaves the others (its leg reports say so); the stage fails with the last."""
+"""Inside retrieval.Retrieve one failed leg leaves the other, as its leg reports say; the stage fails with both."""
 
 
 def parse_plainly(question: str) -> question_pb2.ParsedQuestion:

@@ -18,6 +18,9 @@ from services.dispatcher.record import holds_any
 _MIN_ANCHOR_SHARE: Final = 0.6
 """Share of the anchor keywords that one passage must hold to be enough by its words alone."""
 
+_MIN_AGREED_ANCHOR_SHARE: Final = 0.4
+"""The same where two legs agree on the passage."""
+
 _AGREEMENT_RANK: Final = 3
 """Two legs agree on a passage where both rank it this high."""
 
@@ -51,7 +54,7 @@ def admit_first_stage(
     candidates: Mapping[str, evidence_pb2.Candidate],
     anchors: Sequence[str],
 ) -> Admission:
-    """Pass where a passage holds most anchor keywords, or holds one and two legs agree on it.
+    """Pass where a passage holds most anchor keywords, or many of them and two legs agree on it.
 
     Stricter than `admit` on purpose: words and ranks say where to look, not that an answer stands there.
     """
@@ -59,7 +62,7 @@ def admit_first_stage(
     if usable.decision != history_pb2.GATE_DECISION_PASS:
         return usable
     found = [candidates[unit.passage_id] for unit in usable.evidence if unit.passage_id in candidates]
-    enough = any(_holds_most(anchors, item) or _legs_agree(anchors, item) for item in found)
+    enough = any(_is_enough(anchors, item) for item in found)
     return usable if enough else Admission(history_pb2.GATE_DECISION_TOO_WEAK)
 
 
@@ -68,9 +71,7 @@ def keep_current(
 ) -> tuple[evidence_pb2.Evidence, ...]:
     """The evidence that its check, made just now, calls readable, in force and unchanged."""
     current = {
-        check.passage_id: check.content_hash
-        for check in checks
-        if check.status == retrieval_pb2.PASSAGE_STATUS_CURRENT
+        check.passage_id: check.content_hash for check in checks if check.status == retrieval_pb2.PASSAGE_STATUS_CURRENT
     }
     return tuple(unit for unit in evidence if current.get(unit.passage_id) == unit.content_hash)
 
@@ -103,14 +104,11 @@ def _order(time: Timestamp) -> tuple[int, int]:
     return time.seconds, time.nanos
 
 
-def _holds_most(anchors: Sequence[str], candidate: evidence_pb2.Candidate) -> bool:
+def _is_enough(anchors: Sequence[str], candidate: evidence_pb2.Candidate) -> bool:
     held = sum(1 for anchor in anchors if holds_any([anchor], candidate.passage))
-    return bool(anchors) and held >= _MIN_ANCHOR_SHARE * len(anchors)
-
-
-def _legs_agree(anchors: Sequence[str], candidate: evidence_pb2.Candidate) -> bool:
     legs = {rank.leg for rank in candidate.leg_ranks if rank.rank <= _AGREEMENT_RANK}
-    return len(legs) > 1 and holds_any(anchors, candidate.passage)
+    least = _MIN_AGREED_ANCHOR_SHARE if len(legs) > 1 else _MIN_ANCHOR_SHARE
+    return held > 0 and held >= least * len(anchors)
 
 
 _READABLE: Final = (retrieval_pb2.PASSAGE_STATUS_CURRENT, retrieval_pb2.PASSAGE_STATUS_NOT_IN_FORCE)

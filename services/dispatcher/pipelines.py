@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError
 
 from citemesh.v1 import dispatcher_pb2
@@ -68,10 +68,12 @@ class LoadedPipeline:
 
     def find(self, step_type: str, processor: str) -> dispatcher_pb2.PipelineStep | None:
         """The first step of this type and processor."""
-        return next((step for step in self.message.steps if (step.type, step.processor) == (step_type, processor)), None)
+        return next(
+            (step for step in self.message.steps if (step.type, step.processor) == (step_type, processor)), None
+        )
 
 
-class PipelineInvalid(Exception):
+class PipelineError(Exception):
     """A pipeline that may not run; `problems` is all of them."""
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
@@ -80,7 +82,7 @@ class PipelineInvalid(Exception):
 
 
 def load_pipelines(folders: Sequence[Path]) -> dict[str, LoadedPipeline]:
-    """All pipelines of the folders by name; a later folder's replaces an earlier one's. Raises PipelineInvalid."""
+    """All pipelines of the folders by name; a later folder's replaces an earlier one's. Raises PipelineError."""
     pipelines: dict[str, LoadedPipeline] = {}
     for folder in folders:
         for path in sorted(folder.glob("*.yaml")):
@@ -90,18 +92,18 @@ def load_pipelines(folders: Sequence[Path]) -> dict[str, LoadedPipeline]:
 
 
 def read_pipeline(text: str, source: str = "pipeline") -> LoadedPipeline:
-    """The pipeline written in `text`. Raises PipelineInvalid with every problem found."""
+    """The pipeline written in `text`. Raises PipelineError with every problem found."""
     try:
         # The round-trip loader keeps line numbers; like the safe one, it makes no objects of tags.
         document = YAML(typ="rt").load(text)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise PipelineInvalid(source, [Problem(line, "", f"this is no YAML: {error.problem}")]) from None
+        raise PipelineError(source, [Problem(line, "", f"this is no YAML: {error.problem}")]) from None
     check = _Check()
     check.document(document)
     errors = [problem for problem in check.problems if not problem.is_warning]
     if errors:
-        raise PipelineInvalid(source, sorted(errors, key=lambda problem: problem.line))
+        raise PipelineError(source, sorted(errors, key=lambda problem: problem.line))
     return _build(document, tuple(check.problems))
 
 
@@ -135,7 +137,7 @@ class _Check:
                 self.add(_line(document, key), str(key), "is not known here: use name, description, steps")
         self._text(document, "name", "")
         steps = document.get("steps")
-        if not isinstance(steps, list) or not steps:
+        if not isinstance(steps, CommentedSeq) or not steps:
             self.add(_line(document, "steps"), "steps", "must be a list of at least one step")
             return
         self._steps([(f"steps[{place}]", steps.lc.item(place)[0] + 1, step) for place, step in enumerate(steps)])
@@ -222,7 +224,8 @@ class _Check:
             later = {other.get("id") for _, _, other in steps[place + 1 :] if other.get("type") == RETRIEVER}
             for target in targets if isinstance(targets, list) else ():
                 if target not in later:
-                    text = f'"{target}" is no {RETRIEVER} after this step: use {", ".join(map(str, sorted(later))) or "none"}'
+                    known = ", ".join(sorted(str(other) for other in later)) or "none, as there is no such step"
+                    text = f'"{target}" is no {RETRIEVER} after this step: use {known}'
                     self.add(_line(step, "settings"), f"{path}.settings.targets", text)
 
     def _streams(self, steps: Sequence[tuple[str, int, CommentedMap]]) -> None:
@@ -252,5 +255,3 @@ def _line(where: CommentedMap, key: Any) -> int:
     """The line of the key, from 1; of the map itself where the key is missing."""
     positions: dict[Any, Any] = where.lc.data or {}
     return int(positions[key][0] if key in positions else where.lc.line) + 1
-
-

@@ -73,9 +73,7 @@ def named_references(question: question_pb2.ParsedQuestion) -> tuple[question_pb
         label = f"section {fold(hint)}"
         if all(reference.label != label for reference in references):
             references.append(
-                question_pb2.Reference(
-                    kind=question_pb2.REFERENCE_KIND_SECTION, label=label, surface=f"Section {hint}"
-                )
+                question_pb2.Reference(kind=question_pb2.REFERENCE_KIND_SECTION, label=label, surface=f"Section {hint}")
             )
     return tuple(references)
 

@@ -16,7 +16,6 @@ from services.dispatcher.state import FIRST_PASS, Case, Proposal
 from services.dispatcher.stop import Stop
 from services.dispatcher.words import pattern_name
 
-
 _NEEDED: Final = ("parsed_question", "scope_profile", "policy", "activations")
 
 
@@ -52,7 +51,7 @@ def replay(recorded: dispatcher_pb2.AnswerResponse) -> dispatcher_pb2.ReplayResp
     """Make every decision again from what it read. The record must be complete (see find_missing)."""
     comparison = Comparison()
     activations = _replay_activations(recorded, comparison)
-    case = Case(recorded.parsed_question, activations, recorded.policy)
+    case = Case(recorded.parsed_question, recorded.scope_profile, activations, recorded.policy)
     _replay_loop(recorded, case, comparison)
     _replay_outcome(recorded, comparison)
     return dispatcher_pb2.ReplayResponse(
@@ -62,13 +61,9 @@ def replay(recorded: dispatcher_pb2.AnswerResponse) -> dispatcher_pb2.ReplayResp
     )
 
 
-def _replay_activations(
-    recorded: dispatcher_pb2.AnswerResponse, comparison: Comparison
-) -> activation_pb2.Activations:
+def _replay_activations(recorded: dispatcher_pb2.AnswerResponse, comparison: Comparison) -> activation_pb2.Activations:
     looked = recorded.HasField("keyword_leg_can_match")
-    facts = Facts(
-        recorded.parsed_question, recorded.scope_profile, recorded.keyword_leg_can_match if looked else True
-    )
+    facts = Facts(recorded.parsed_question, recorded.scope_profile, recorded.keyword_leg_can_match if looked else True)
     replayed = resolve(facts)
     kept = {activation.pattern: activation for activation in recorded.activations.activations}
     for activation in replayed.activations:
@@ -128,9 +123,7 @@ def _replay_outcome(recorded: dispatcher_pb2.AnswerResponse, comparison: Compari
 
 
 def _profile_failed(recorded: dispatcher_pb2.AnswerResponse) -> bool:
-    return any(
-        report.stage == budget_pb2.STAGE_PROFILE and report.error_reason for report in recorded.stage_reports
-    )
+    return any(report.stage == budget_pb2.STAGE_PROFILE and report.error_reason for report in recorded.stage_reports)
 
 
 def _say(value: object) -> str:

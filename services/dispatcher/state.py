@@ -10,6 +10,7 @@ from citemesh.v1 import (
     activation_pb2,
     answer_pb2,
     dispatcher_pb2,
+    document_pb2,
     evidence_pb2,
     history_pb2,
     question_pb2,
@@ -26,6 +27,7 @@ class Case:
     """What is fixed for one request and what each of its decisions may read beside the history."""
 
     question: question_pb2.ParsedQuestion
+    scope: document_pb2.ScopeProfile
     activations: activation_pb2.Activations
     policy: dispatcher_pb2.Policy
 

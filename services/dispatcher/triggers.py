@@ -42,11 +42,15 @@ def propose(case: Case, history: History) -> Proposal | None:
     return next((proposal for trigger in TRIGGERS if (proposal := trigger(case, history))), None)
 
 
-def unstructured_context(_: Case, history: History) -> Proposal | None:
-    """The evidence came without readable structure: parse the flagged pages again, and only those."""
+def unstructured_context(case: Case, history: History) -> Proposal | None:
+    """The evidence came without readable structure: parse the flagged pages again, and only those.
+
+    Where adaptive parsing is on from the start and nothing usable was found, pages without text count as flagged.
+    """
     now = history[-1].signals
-    pages = tuple(now.unstructured_pages[:MAX_REPARSED_PAGES])
-    if now.context_structured or not pages:
+    flagged = () if now.context_structured else tuple(now.unstructured_pages)
+    pages = (flagged or _pages_without_text(case, now))[:MAX_REPARSED_PAGES]
+    if not pages:
         return None
     words = ", ".join(f"page {page.page_number} of {page.document_id}" for page in pages)
     return Proposal(
@@ -62,9 +66,7 @@ def discovered_vocabulary(_: Case, history: History) -> Proposal | None:
     if not new:
         return None
     words = "search also with " + ", ".join(f'"{keyword}"' for keyword in new)
-    return Proposal(
-        history_pb2.TRIGGER_DISCOVERED_VOCABULARY, history_pb2.ACTION_EXPAND_KEYWORDS, words, keywords=new
-    )
+    return Proposal(history_pb2.TRIGGER_DISCOVERED_VOCABULARY, history_pb2.ACTION_EXPAND_KEYWORDS, words, keywords=new)
 
 
 def pending_references(_: Case, history: History) -> Proposal | None:
@@ -122,6 +124,17 @@ TRIGGERS: Final[tuple[Trigger, ...]] = (
 """In this order: reading badly parsed pages again comes before searching them, better words before more places."""
 
 
+def _pages_without_text(case: Case, now: history_pb2.PassSignals) -> tuple[answer_pb2.PageRef, ...]:
+    is_on = activation_pb2.PATTERN_ADAPTIVE_PARSING in active_patterns(case.activations)
+    if not is_on or now.gate == history_pb2.GATE_DECISION_PASS:
+        return ()
+    return tuple(
+        answer_pb2.PageRef(document_id=profile.document_id, page_number=number)
+        for profile in case.scope.profiles
+        for number in profile.pages_without_text
+    )
+
+
 def _search_for_parts(case: Case, now: history_pb2.PassSignals) -> Proposal | None:
     parts = case.question.sub_questions
     missing = tuple(parts[index] for index in now.unanswered_sub_questions if 0 <= index < len(parts))
@@ -145,18 +158,14 @@ def _search_by_meaning(case: Case) -> Proposal | None:
     if activation_pb2.PATTERN_DENSE in active_patterns(case.activations):
         return None
     question = case.question.standalone_question or case.question.original_question
-    return _incomplete(
-        history_pb2.ACTION_RETRIEVE_SUB_QUESTIONS, "search by meaning too", questions=(question,)
-    )
+    return _incomplete(history_pb2.ACTION_RETRIEVE_SUB_QUESTIONS, "search by meaning too", questions=(question,))
 
 
 def _incomplete(action: history_pb2.Action.ValueType, words: str, questions: tuple[str, ...]) -> Proposal:
     return Proposal(history_pb2.TRIGGER_INCOMPLETE_ANSWER, action, words, questions=questions)
 
 
-def _move_listing(
-    history: History, trigger: history_pb2.Trigger.ValueType, *, widen: bool
-) -> Proposal | None:
+def _move_listing(history: History, trigger: history_pb2.Trigger.ValueType, *, widen: bool) -> Proposal | None:
     place = listing_step(history) + (1 if widen else -1)
     if not 0 <= place < len(_LISTING_SCOPES):
         return None

@@ -55,5 +55,3 @@ def fold(keyword: str) -> str:
 def count(number: int, noun: str) -> str:
     """A number with its noun: "1 claim", "2 claims"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-

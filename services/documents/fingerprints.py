@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 
 _WORD = re.compile(r"\w+")
@@ -21,7 +22,7 @@ def simhash(text: str) -> int:
     words = _WORD.findall(text.casefold())
     if not words:
         return 0
-    features = [*words, *(f"{first} {second}" for first, second in zip(words, words[1:], strict=False))]
+    features = [*words, *(f"{first} {second}" for first, second in itertools.pairwise(words))]
     counts = [0] * 64
     for feature in features:
         digest = int.from_bytes(hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest())

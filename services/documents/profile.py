@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import py3langid
+import py3langid  # type: ignore[import-untyped]  # it ships no types
 
 from citemesh.v1.document_pb2 import DocumentProfile, ParsingStrategy
 from services.documents.parsing.blocks import Block, BlockKind, Page, ParsedDocument
@@ -32,7 +32,7 @@ def make_profile(document: ParsedDocument, *, has_usable_toc: bool, toc_entry_co
 
 
 def _suggest(document: ParsedDocument, pictures: Sequence[Page]) -> ParsingStrategy.ValueType:
-    if pictures:
+    if 10 * len(pictures) >= len(document.pages) > 0:
         return ParsingStrategy.PARSING_STRATEGY_OCR
     unresolved = any(
         block.kind is BlockKind.TABLE and document.format == "pdf" and not block.cells for block in document.blocks
@@ -53,4 +53,3 @@ def tell_language(blocks: Sequence[Block]) -> str:
         return "und"
     language, _ = py3langid.classify(sample[:_SAMPLE_CHAR_COUNT])
     return str(language)
-

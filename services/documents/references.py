@@ -45,7 +45,9 @@ _MENTIONS: tuple[tuple[ReferenceKind.ValueType, str, re.Pattern[str]], ...] = (
     (
         ReferenceKind.REFERENCE_KIND_APPENDIX,
         "appendix",
-        re.compile(r"\b(?:[Aa]ppendix|[Aa]ppendices|APPENDIX|[Aa]nnexe?|ANNEX|[Aa]nhang)\s+([A-Z]|[IVX]+|\d+)\b(?!\.\d)"),
+        re.compile(
+            r"\b(?:[Aa]ppendix|[Aa]ppendices|APPENDIX|[Aa]nnexe?|ANNEX|[Aa]nhang)\s+([A-Z]|[IVX]+|\d+)\b(?!\.\d)"
+        ),
     ),
     (
         ReferenceKind.REFERENCE_KIND_OTHER,
@@ -55,11 +57,13 @@ _MENTIONS: tuple[tuple[ReferenceKind.ValueType, str, re.Pattern[str]], ...] = (
     (ReferenceKind.REFERENCE_KIND_OTHER, "algorithm", re.compile(r"\balgorithms?\s+(\d+)\b", re.IGNORECASE)),
     (ReferenceKind.REFERENCE_KIND_OTHER, "example", re.compile(r"\bexamples?\s+(\d+[-.]\d+)\b", re.IGNORECASE)),
 )
-_EACH = re.compile(rf"(?:\d+(?:\.\d+)+{_PARAGRAPHS}|{_NUMBER}{_PARAGRAPHS}|[A-Z]\.\d+(?:\.\d+)*|[A-Z]|[IVX]+)", re.IGNORECASE)
-_OWN_PARAGRAPH = re.compile(r"\bparagraphs?\s+((?:\((?:[a-z]{1,4}|[A-Z]|\d{1,3})\))+)\s+of\s+this\s+section", re.IGNORECASE)
+_BETWEEN = re.compile(_MORE, re.IGNORECASE)
+_OWN_PARAGRAPH = re.compile(
+    r"\bparagraphs?\s+((?:\((?:[a-z]{1,4}|[A-Z]|\d{1,3})\))+)\s+of\s+this\s+section", re.IGNORECASE
+)
 _LINK = re.compile(r"\[([^\]\n]{1,120})\]\((?!\w+:|//)([^)\s#]*\.(?:md|html?|pdf|docx))(?:#[^)\s]*)?\)")
 _CAPTION = re.compile(
-    rf"^\W*(table|tableau|tabelle|figure|fig\.?|abbildung|algorithm|example|listing)\s*((?:[A-Z]{{1,2}}[-.]?)?(?:\d+(?:[-.]\d+)*|[IVX]+))\b",
+    r"^\W*(table|tableau|tabelle|figure|fig\.?|abbildung|algorithm|example|listing)\s*((?:[A-Z]{1,2}[-.]?)?(?:\d+(?:[-.]\d+)*|[IVX]+))\b",
     re.IGNORECASE,
 )
 _CAPTION_WORDS = {"tableau": "table", "tabelle": "table", "fig": "figure", "fig.": "figure", "abbildung": "figure"}
@@ -111,7 +115,8 @@ def _mentions(text: str, section_number: str) -> list[tuple[ReferenceKind.ValueT
     places: list[tuple[int, ReferenceKind.ValueType, str, str, str]] = []
     for kind, word, pattern in _MENTIONS:
         for match in pattern.finditer(text):
-            for number in _EACH.findall(match.group(1)):
+            for number in _BETWEEN.split(match.group(1)):
+                number = number.lstrip("§ ")
                 places.append((match.start(), kind, word, number, match.group()))
     if section_number:
         base = section_number.partition("(")[0]

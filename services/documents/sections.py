@@ -117,11 +117,13 @@ def _divide_blocks(document: ParsedDocument, found: list[tuple[_Heading, Place |
             if place.start > done:
                 blocks.append(_part(block, done, place.start))
             heading.block = len(blocks)
-            if place.end > place.start >= done:
+            if place.start < done:
+                heading.block -= 1  # two entries of the outline for one title
+            elif place.end > place.start:
                 blocks.append(_part(block, place.start, place.end, BlockKind.HEADING))
                 done = place.end
             else:
-                done = max(done, place.start)
+                done = place.start
         if done < len(block.lines):
             blocks.append(block if done == 0 else _part(block, done, len(block.lines)))
     for heading, place in found:
@@ -172,6 +174,7 @@ def _levels_by_style(document: ParsedDocument, found: list[_Heading]) -> list[_H
     outermost = min((rank for rank, depth in style_depth.items() if depth == 1), default=None)
     kept: list[_Heading] = []
     last: tuple[int, ...] = ()
+    ranks = {heading.level for heading in found}
     times = Counter(title_key(heading.title) for heading in found if not heading.number)
     for heading in found:
         if title_key(heading.title) == title_key(document.title) and heading is not found[-1] and not heading.number:
@@ -191,7 +194,7 @@ def _levels_by_style(document: ParsedDocument, found: list[_Heading]) -> list[_H
                 continue  # a label in pictures
             heading.level = 1
         else:
-            heading.level = 1 + sum(rank < heading.level for rank in {other.level for other in found})
+            heading.level = 1 + sum(rank < heading.level for rank in ranks)
         kept.append(heading)
     return kept
 

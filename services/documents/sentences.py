@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 _END = re.compile(r"(?:[.!?…][\"'”’»)\]*_`]*|[。！？])(?=\s+|$)|\n(?=\n)|[。！？]")
-_ABBREVIATIONS = frozenset(
-    "al approx art bzw ca cf chap co corp dept dr ed eds e.g eq eqs est et etc fig figs i.e inc jr lt ltd max min mr "
-    "mrs ms no nos op par p pp prof ref refs resp rev sec sect sr st tab tel u.s u.k u.s.c viz vol vs z.b d.h u.a".split()
-)
+_ABBREVIATIONS = frozenset({
+    "al", "approx", "art", "bzw", "ca", "cf", "chap", "co", "corp", "dept", "dr", "ed", "eds", "e.g", "eq",
+    "eqs", "est", "et", "etc", "fig", "figs", "i.e", "inc", "jr", "lt", "ltd", "max", "min", "mr", "mrs",
+    "ms", "no", "nos", "op", "par", "p", "pp", "prof", "ref", "refs", "resp", "rev", "sec", "sect", "sr",
+    "st", "tab", "tel", "u.s", "u.k", "u.s.c", "viz", "vol", "vs", "z.b", "d.h", "u.a",
+})  # fmt: skip
 _INITIAL = re.compile(r"(?:^|[\s(.])[A-Z]$")
 _LIST_NUMBER = re.compile(r"(?:^|\n)\s*\(?[0-9A-Za-z]{1,3}$")
 

@@ -71,7 +71,9 @@ class TitleFinder:
         wanted = {title_key(whole), title_key(title)} - {""}
         for near in (page, page + 1, page - 1):
             indices = self._by_page.get(near, [])
-            order = sorted(indices, key=lambda i: (self._blocks[i].kind is not BlockKind.HEADING, i < self._position, i))
+            order = sorted(
+                indices, key=lambda i: (self._blocks[i].kind is not BlockKind.HEADING, i < self._position, i)
+            )
             for index in order:
                 place = _find_in(self._blocks[index], index, near, wanted)
                 if place is not None:

@@ -18,6 +18,9 @@ from services.generation.tables import Table, read_pipe_table, read_plain_table
 LONGEST_UNIT_CHARACTERS = 700
 """A longer "sentence" is no sentence (a log, a flattened table): it is cut at line ends."""
 
+SHORT_CODE_CHARACTERS = 240
+"""A code block up to this long is one unit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -159,15 +162,35 @@ def _make_code(index: int, text: str, block: list[Line], lead: Span | None) -> l
     inner = [line for line in block if not line.is_fence]
     if not inner:
         return []
-    whole = (inner[0].start, inner[-1].end)
-    spans = [whole] if whole[1] - whole[0] <= LONGEST_UNIT_CHARACTERS else list(cut_long(text, whole))
     units = []
-    for span in spans:
+    for span in _split_code(text, inner):
         start, end = trim(text, *span)
         if start < end:
             plain = " ".join(text[start:end].split())
-            units.append(Unit(index, start, end, LineKind.CODE, plain, lead=lead_words, lead_span=lead))
+            units.append(Unit(index, start, end, LineKind.CODE, plain, lead_words, lead))
     return units
+
+
+def _split_code(text: str, lines: list[Line]) -> Iterator[Span]:
+    """A short block whole; a long one by entry: a line with the deeper or comment lines that explain it."""
+    if lines[-1].end - lines[0].start <= SHORT_CODE_CHARACTERS:
+        yield (lines[0].start, lines[-1].end)
+        return
+    entry: Span | None = None
+    depth = 0
+    for line in lines:
+        words = text[line.start : line.end]
+        indent = len(words) - len(words.lstrip())
+        if entry and words.strip() and (indent > depth or text[slice(*entry)].lstrip().startswith(("#", "//"))):
+            entry = (entry[0], line.end)
+            if not text[slice(*entry)].rstrip().splitlines()[-1].lstrip().startswith(("#", "//")):
+                depth = min(depth, indent)
+            continue
+        if entry:
+            yield from cut_long(text, entry)
+        entry, depth = ((line.start, line.end), indent) if words.strip() else (None, 0)
+    if entry:
+        yield from cut_long(text, entry)
 
 
 def _make_rows(index: int, table: Table, group: int, caption: str) -> list[Unit]:
@@ -185,7 +208,8 @@ def _find_lead(text: str, units: list[Unit], kind: LineKind, lead: Span | None) 
         return (last.start, last.end)
     if kind is LineKind.HEADING and units:
         return (units[-1].start, units[-1].end)
-    return None
+    # A code block inside a list does not end the list.
+    return lead if kind is LineKind.CODE else None
 
 
 def cut_long(text: str, span: Span) -> Iterator[Span]:

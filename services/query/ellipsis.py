@@ -71,12 +71,17 @@ def _replace_noun(stem: str, modifiers: str, rest: str, *, plural: bool) -> str:
     """ "The big ones" after "the base models" is "the big models"; "the one for elections" keeps the noun alone."""
     for match in _NOUN_PHRASE.finditer(stem):
         words = match.group(1).split()
-        if plural and not words[-1].endswith("s"):
+        if plural:
+            # The pattern may run into a verb: "the small pumps run".
+            nouns = [position for position, word in enumerate(words) if word.endswith("s")]
+            words = words[: nouns[-1] + 1] if nouns else []
+        if not words:
             continue
+        end = match.start(1) + len(" ".join(words))
         kept = [word for word in words[:-1] if word.lower() in _KEPT_MODIFIERS]
         phrase = " ".join([*kept, *([modifiers] if modifiers else []), words[-1], *([rest] if rest else [])])
-        return f"{stem[: match.start(1)]}{phrase}{stem[match.end(1) :]}?"
-    return f"{stem}: the {' '.join(part for part in (modifiers, 'one', rest) if part)}?"
+        return f"{stem[: match.start(1)]}{phrase}{stem[end:]}?"
+    return f"{stem}: the {' '.join(part for part in (modifiers, 'ones' if plural else 'one', rest) if part)}?"
 
 
 def _replace_object(stem: str, preposition: str, fragment: str) -> str:

@@ -45,7 +45,8 @@ _STATEMENTS: Final = tuple(
             r"\1 every, once per, frequency, interval",
         ),
         (
-            r"^how (many|much) (?!longer|percent|more|of)(.+?) (?:do|does|did|must|should|can|may|will|is|are|was|were|has|have) (.+)$",
+            r"^how (many|much) (?!longer|percent|more|of)(.+?) (?:do|does|did|must|should|can|may|will|is|are|was"
+            r"|were|has|have) (.+)$",
             r"number of \2 \3; amount of \2",
         ),
         (

@@ -30,15 +30,16 @@ Knots = tuple[tuple[float, float], ...]
 def fit_knots(logits: Sequence[float], relevant: Sequence[bool], block_count: int = BLOCK_COUNT) -> Knots:
     """A strictly rising curve by isotonic regression (pool adjacent violators) over blocks of pairs.
 
-    Blocks hold equal numbers of relevant pairs, which puts the resolution where it matters: near the top. Each
-    block's share of relevant pairs is smoothed by half a pair of either kind (Jeffreys' prior).
+    A block ends when it holds its share of the relevant pairs or of all pairs, which gives resolution at both ends:
+    relevant pairs are dense near the top, others near the bottom. Each block's share of relevant pairs is smoothed by
+    half a pair of either kind (Jeffreys' prior).
     Raises ValueError where the pairs are too few or of one kind, or where relevance does not rise with the logit.
     """
     total_relevant = sum(relevant)
     if total_relevant < block_count or total_relevant == len(relevant):
         raise ValueError(f"need at least {block_count} relevant pairs and some that are not")
     pooled: list[list[float]] = []  # per block: pairs, relevant pairs, sum of logits
-    for block in _split(sorted(zip(logits, relevant, strict=True)), total_relevant / block_count):
+    for block in _split(sorted(zip(logits, relevant, strict=True)), block_count):
         pooled.append([len(block), sum(label for _, label in block), math.fsum(logit for logit, _ in block)])
         while len(pooled) > 1 and _smooth(pooled[-2]) >= _smooth(pooled[-1]):
             last = pooled.pop()
@@ -54,14 +55,18 @@ def _smooth(block: Sequence[float]) -> float:
     return (block[1] + 0.5) / (block[0] + 1.0)
 
 
-def _split(pairs: list[tuple[float, bool]], relevant_per_block: float) -> list[list[tuple[float, bool]]]:
+def _split(pairs: list[tuple[float, bool]], block_count: int) -> list[list[tuple[float, bool]]]:
+    """Consecutive blocks, each closed once it holds 1/block_count of the relevant pairs or of all pairs."""
+    max_pair_count = len(pairs) / block_count
+    max_relevant_count = sum(label for _, label in pairs) / block_count
     blocks: list[list[tuple[float, bool]]] = [[]]
-    seen = 0
+    relevant_count = 0
     for pair in pairs:
-        if seen >= relevant_per_block * len(blocks) and blocks[-1]:
+        if len(blocks[-1]) >= max_pair_count or relevant_count >= max_relevant_count:
             blocks.append([])
+            relevant_count = 0
         blocks[-1].append(pair)
-        seen += pair[1]
+        relevant_count += pair[1]
     return blocks
 
 

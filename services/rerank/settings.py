@@ -31,7 +31,7 @@ class RerankSettings(BaseSettings):
     cached_logit_count: int = Field(default=20_000, ge=0)
     """Logits kept for pairs that come again, as they do from pass to pass of one answer; 0: none."""
 
-    min_relevance: float = Field(default=0.05, ge=0.0, le=1.0)
+    min_relevance: float = Field(default=0.01, ge=0.0, le=1.0)
     """Calibrated relevance below which a passage is no evidence, unless required; a request may say otherwise."""
 
     max_evidence_count: int = Field(default=12, ge=1, le=100)

@@ -106,9 +106,7 @@ class StoreContract:
         if end:
             document.effective_to_time.FromDatetime(day(end))
         vectors = np.stack([embed(passage.text) for passage in passages])
-        return writer.put_version(
-            tenant_id, document, sections=sections, passages=passages, vectors=vectors, file=file
-        )
+        return writer.put_version(tenant_id, document, sections=sections, passages=passages, vectors=vectors, file=file)
 
     @staticmethod
     def found(reader: StoreReader, principal: Principal, text: str, as_of: datetime | None = None) -> set[str]:
@@ -370,7 +368,9 @@ class StoreContract:
             self.put(writer, tmp_path, name, [f"Shared word, {name}."])
         versions = reader.allowed_versions(ANNA, documents("one", "two", "unknown"))
         hits = reader.keyword_search("shared", versions, 10)
-        assert {each.document_id for each in reader.passages_by_key([h.passage_key for h in hits], versions).values()} == {
+        assert {
+            each.document_id for each in reader.passages_by_key([h.passage_key for h in hits], versions).values()
+        } == {
             "one",
             "two",
         }
@@ -521,7 +521,7 @@ class StoreContract:
                     self.put(writer, folder, f"d{number}-{turn}", [text])
                     assert text in self.found(reader, ANNA, f"alpha {number} turn {turn}")
                     assert self.nearest(reader, ANNA, text)[0] == text
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  # reported by the test itself
                 failures.append(error)
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]

@@ -1,4 +1,4 @@
-"""`make eval`: the question sets beside the checkout, against a mesh of this checkout. State is kept in build/quality."""
+"""`make eval`: the question sets beside the checkout against a mesh of this checkout; its state is in build/quality."""
 
 from __future__ import annotations
 

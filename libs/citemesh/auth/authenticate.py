@@ -27,6 +27,8 @@ from citemesh.v1 import errors_pb2
 _log = structlog.get_logger(__name__)
 
 _MAX_ID_CHARACTERS = 256
+_MAX_KNOWN_CALLERS = 2048
+_OPEN_PREFIX = "x-citemesh-"
 
 MetadataPairs = Iterable[tuple[str, str | bytes]]
 
@@ -72,10 +74,20 @@ class OpenAuthenticator:
     def __init__(self, settings: AuthSettings) -> None:
         self._tenant = settings.open_tenant
         self._user = settings.open_user
+        self._known: dict[tuple[tuple[str, str | bytes], ...], Credentials] = {}
 
     def authenticate(self, metadata: MetadataPairs) -> Credentials:
         """See Authenticator."""
-        pairs = tuple(metadata)
+        pairs = tuple(pair for pair in metadata if pair[0].startswith(_OPEN_PREFIX))
+        known = self._known.get(pairs)
+        if known is None:
+            known = self._read(pairs)
+            if len(self._known) >= _MAX_KNOWN_CALLERS:
+                self._known.clear()
+            self._known[pairs] = known
+        return known
+
+    def _read(self, pairs: tuple[tuple[str, str | bytes], ...]) -> Credentials:
         tenant = _decode_id(_read_single(pairs, TENANT_KEY), self._tenant)
         user = _decode_id(_read_single(pairs, USER_KEY), self._user)
         listed = (_read_single(pairs, GROUPS_KEY) or "").split(",")

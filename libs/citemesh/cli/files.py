@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Final
 from citemesh.cli.exits import CommandError
 
 SUFFIXES: Final = frozenset({".pdf", ".md", ".markdown", ".html", ".htm", ".docx", ".txt"})
-_NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9\-_./]+")
+_NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9_.]+")
+_MAX_ID_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,14 @@ def _walk(path: Path) -> Iterator[FileToIngest]:
 
 
 def _make_id(relative: Path) -> str:
-    return _NOT_IN_AN_ID.sub("-", relative.with_suffix("").as_posix())[-200:]
+    return "/".join(map(_make_part, relative.with_suffix("").parts))[-_MAX_ID_CHARACTERS:].lstrip("-._/")
+
+
+def _make_part(name: str) -> str:
+    """A folder's or file's name as part of an id; one in another script is named by its code points."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    part = _NOT_IN_AN_ID.sub("-", plain).strip("-._")
+    return part or "-".join(f"{ord(character):x}" for character in name[:30])
 
 
 def _refuse_twins(found: list[FileToIngest]) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
+from citemesh.cli import evaluation
 from citemesh.cli.commands import documents, models
 from citemesh.cli.commands.ask import ask
 from citemesh.cli.commands.check import check
@@ -59,13 +58,10 @@ for _command in (up, ingest, ask, search, explain, replay, check, doctor):
 app.add_typer(documents.app, name="documents")
 app.add_typer(models.app, name="models")
 
-_eval = typer.Typer(no_args_is_help=True, help="Measure answers and stages against question sets.")
-if find_spec("citemesh.cli.evaluation") is not None:
-    _eval = import_module("citemesh.cli.evaluation").app
-add_later(_eval, "retrieval", "Recall and nDCG of each leg over a folder in the BEIR layout.")
-add_later(_eval, "claims", "Verdicts against labelled claims.")
-add_later(_eval, "abstention", "Answering and abstaining against labelled questions.")
-app.add_typer(_eval, name="eval")
+add_later(evaluation.app, "retrieval", "Recall and nDCG of each leg over a folder in the BEIR layout.")
+add_later(evaluation.app, "claims", "Verdicts against labelled claims.")
+add_later(evaluation.app, "abstention", "Answering and abstaining against labelled questions.")
+app.add_typer(evaluation.app, name="eval")
 
 _pipelines = typer.Typer(no_args_is_help=True, help="The pipelines that `ask --pipeline` may name.")
 add_later(_pipelines, "list", "The pipelines of the mesh.")

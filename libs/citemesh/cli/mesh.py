@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _AUTH_MODE: Final = "CITEMESH_AUTH_MODE"
 _AUTH_PREFIX: Final = "CITEMESH_AUTH_"
 _LISTEN_ADDRESS: Final = "CITEMESH_HOST_LISTEN_ADDRESS"
+_LOG_CONSOLE: Final = "CITEMESH_LOG_CONSOLE"
 _LOG_LEVEL: Final = "CITEMESH_LOG_LEVEL"
 _METRICS_ADDRESS: Final = "CITEMESH_HOST_METRICS_ADDRESS"
 _LATER: Final = "Install the package with its extra `server` and run from a checkout, or name a mesh with --target."
@@ -100,6 +101,8 @@ def serve_until_stopped(
     if not environ.get(_LISTEN_ADDRESS) and not any(name.startswith(_AUTH_PREFIX) for name in environ):
         # The socket is closed to other users of this machine, so its callers need not be verified.
         environ[_AUTH_MODE] = "open"
+    if sys.stderr.isatty():
+        environ.setdefault(_LOG_CONSOLE, "true")
     try:
         run(specs, environ, on_ready)
     except ConfigurationError as error:

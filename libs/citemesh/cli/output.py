@@ -12,6 +12,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 from rich.console import Console, RenderableType
 
+_PIPED_WIDTH = 200
 _ALLOWED_CONTROLS = "\n\t"
 
 
@@ -42,7 +43,9 @@ class Output:
     def __init__(self, as_json: bool = False, *, narrate_on_stdout: bool = False) -> None:
         self.as_json = as_json
         # The streams are looked up when they are used, so that a caller may redirect them.
-        self._results = Console(file=sys.stdout, soft_wrap=True, highlight=False, markup=False)
+        # Tables in a file or a pipe need not fit a screen.
+        width = None if sys.stdout.isatty() or narrate_on_stdout else _PIPED_WIDTH
+        self._results = Console(file=sys.stdout, width=width, soft_wrap=True, highlight=False, markup=False)
         narration = sys.stdout if narrate_on_stdout and not as_json else sys.stderr
         self.narration = Console(file=narration, highlight=False, markup=False)
 

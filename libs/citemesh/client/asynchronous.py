@@ -322,7 +322,7 @@ class AsyncClient:
     async def _call(
         self, method: grpc.aio.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout_s: float | None
     ) -> Response:
-        call = method(request, timeout=timeout_s or self._connection.timeout_s, metadata=self._connection.metadata())
+        call = method(request, timeout=self._connection.timeout(timeout_s), metadata=self._connection.metadata())
         try:
             return await call
         except grpc.RpcError as error:
@@ -336,7 +336,7 @@ class AsyncClient:
         requests: Iterator[Request],
         timeout_s: float | None,
     ) -> Response:
-        call = method(requests, timeout=timeout_s or self._connection.timeout_s, metadata=self._connection.metadata())
+        call = method(requests, timeout=self._connection.timeout(timeout_s), metadata=self._connection.metadata())
         try:
             return await call
         except grpc.RpcError as error:
@@ -347,4 +347,4 @@ class AsyncClient:
     def _open(
         self, method: grpc.aio.UnaryStreamMultiCallable[Request, Response], request: Request, timeout_s: float | None
     ) -> Any:
-        return method(request, timeout=timeout_s or self._connection.timeout_s, metadata=self._connection.metadata())
+        return method(request, timeout=self._connection.timeout(timeout_s), metadata=self._connection.metadata())

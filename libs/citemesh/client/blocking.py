@@ -313,9 +313,7 @@ class Client:
         self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout_s: float | None
     ) -> Response:
         try:
-            return method(
-                request, timeout=timeout_s or self._connection.timeout_s, metadata=self._connection.metadata()
-            )
+            return method(request, timeout=self._connection.timeout(timeout_s), metadata=self._connection.metadata())
         except grpc.RpcError as error:
             raise to_citemesh_error(error) from error
 
@@ -326,13 +324,11 @@ class Client:
         timeout_s: float | None,
     ) -> Response:
         try:
-            return method(
-                requests, timeout=timeout_s or self._connection.timeout_s, metadata=self._connection.metadata()
-            )
+            return method(requests, timeout=self._connection.timeout(timeout_s), metadata=self._connection.metadata())
         except grpc.RpcError as error:
             raise to_citemesh_error(error) from error
 
     def _open(
         self, method: grpc.UnaryStreamMultiCallable[Request, Response], request: Request, timeout_s: float | None
     ) -> Any:
-        return method(request, timeout=timeout_s or self._connection.timeout_s, metadata=self._connection.metadata())
+        return method(request, timeout=self._connection.timeout(timeout_s), metadata=self._connection.metadata())

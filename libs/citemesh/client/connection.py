@@ -34,6 +34,14 @@ class Connection:
             return ((AUTHORIZATION_KEY, f"Bearer {token}"),)
         return open_metadata(self.principal) if self.principal is not None else ()
 
+    def timeout(self, timeout_s: float | None) -> float:
+        """The timeout of the next call, in seconds. Raises ValueError where it is not positive."""
+        if timeout_s is None:
+            return self.timeout_s
+        if timeout_s <= 0.0:
+            raise ValueError("timeout_s must be positive")
+        return timeout_s
+
     def watches_health(self, service: str) -> bool:
         """Whether to leave replicas that are not serving; a Unix socket has no replicas."""
         return not self.targets[service].startswith("unix:")
@@ -49,7 +57,7 @@ def make_connection(
     timeout_s: float = 30.0,
     environ: Mapping[str, str] | None = None,
 ) -> Connection:
-    """`target` None means the mesh that runs on this machine for this user. Raises ValueError for a senseless timeout."""
+    """`target` None means the mesh that runs on this machine for this user. Raises ValueError for senseless values."""
     if timeout_s <= 0.0:
         raise ValueError("timeout_s must be positive")
     if token is not None and principal is not None:

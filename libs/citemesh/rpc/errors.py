@@ -207,6 +207,9 @@ def _from_bare_code(error: grpc.RpcError, service: str) -> ServiceError:
     reason = _REASONS_OF_BARE_CODES.get(code, errors_pb2.ERROR_REASON_INTERNAL)
     if reason == errors_pb2.ERROR_REASON_INTERNAL:
         return ServiceError(reason, INTERNAL_TEXT, service=service)
+    if code is _CODE.RESOURCE_EXHAUSTED and "larger than max" in details:
+        text = f"The message to or from the {service} is larger than gRPC is set to carry."
+        return ServiceError(errors_pb2.ERROR_REASON_INVALID_FIELD, text, service=service)
     if code is _CODE.UNAVAILABLE and _is_tls_failure(details):
         text = f"The {service}'s certificate or ours was refused: check the TLS files and the names in them."
     elif code is _CODE.UNIMPLEMENTED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from citemesh.auth.authenticate import make_authenticator
 from citemesh.config import paths
 from citemesh.config.load import ConfigurationError, load_settings
 from citemesh.rpc.channels import open_channel, server_options
+from citemesh.rpc.handled_call import CallPolicy
 from citemesh.rpc.health import HealthPoller, HealthServicer
 from citemesh.rpc.interceptors import CallInterceptor
 from citemesh.rpc.listener import MetricsEndpoint, bind, socket_file
@@ -95,13 +97,15 @@ class Host:
         self._closing.callback(tracer.close)
         ProcessCollector(registry=self.registry)
         rpc_metrics = RpcMetrics(self._metrics)
-        self._interceptor = CallInterceptor(
-            rpc_metrics,
+        policy = CallPolicy(
             authenticator,
             tracer=tracer,
             default_deadline_s=self.settings.default_deadline_ms / 1000.0,
+            max_concurrent_calls=self.settings.max_concurrent_calls,
             log_exception_text=load_settings(LogSettings, self._environ).text,
         )
+        self._in_flight = policy.in_flight
+        self._interceptor = CallInterceptor(rpc_metrics, policy)
         self._bind(state_dir)
         self._closing.push_async_callback(self._close_channels)
         context = StartContext(self._environ, state_dir, self.registry, self._metrics, self._channel)
@@ -178,7 +182,7 @@ class Host:
         deadline = loop.time() + grace_s
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
-                await self._interceptor.idle.wait()
+                await self._in_flight.idle.wait()
         return max(0.0, deadline - loop.time())
 
     def _make_server(self, address: str) -> grpc.aio.Server:
@@ -190,7 +194,6 @@ class Host:
                 max_connection_age_s=settings.max_connection_age_ms / 1000.0 if renew else None,
                 keep_requests_s=settings.drain_grace_ms / 1000.0 + settings.default_deadline_ms / 1000.0,
             ),
-            maximum_concurrent_rpcs=settings.max_concurrent_calls or None,
         )
 
     def _channel(self, service_name: str) -> grpc.aio.Channel:
@@ -242,6 +245,9 @@ async def serve(
     except BaseException:
         await _cancel(first_signal)
         raise
+    # What is loaded by now stays: the garbage collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
     _log.info("ready", services=host.service_names, target=host.target, metrics=host.metrics_address)
     if on_ready is not None:
         on_ready(host)

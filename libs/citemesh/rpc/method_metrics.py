@@ -20,7 +20,7 @@ _TYPES = {
 class MethodMetrics:
     """What is counted for one method."""
 
-    __slots__ = ("_duration", "_errors", "_handled", "_in_flight", "_received", "_sent", "_started")
+    __slots__ = ("_duration", "_errors", "_handled", "_received", "_sent", "_started")
 
     def __init__(self, metrics: RpcMetrics, labels: tuple[str, str, str]) -> None:
         self._started = metrics.started.labels(*labels)
@@ -31,16 +31,13 @@ class MethodMetrics:
         self._handled = {code: metrics.handled.labels(*labels, _go_name(code)) for code in grpc.StatusCode}
         reasons = (reason_name(reason) for reason in CODES)
         self._errors = {name: metrics.errors.labels(labels[1], name) for name in reasons}
-        self._in_flight = metrics.in_flight
 
     def begin(self) -> None:
         """A call has come in."""
         self._started.inc()
-        self._in_flight.inc()
 
     def end(self, code: grpc.StatusCode, elapsed_s: float) -> None:
         """A call has ended."""
-        self._in_flight.dec()
         self._handled[code].inc()
         self._duration.observe(elapsed_s)
 

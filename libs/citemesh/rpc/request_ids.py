@@ -6,8 +6,6 @@ import re
 import secrets
 from contextvars import ContextVar
 
-import structlog
-
 REQUEST_ID_KEY = "x-request-id"
 MAX_REQUEST_ID_CHARACTERS = 100
 
@@ -24,9 +22,8 @@ def accept_request_id(given: str | bytes | None) -> str:
 
 
 def set_request_id(request_id: str) -> None:
-    """Make `request_id` the running call's, in its log lines too."""
+    """Make `request_id` the running call's; its log lines carry it."""
     _current.set(request_id)
-    structlog.contextvars.bind_contextvars(request_id=request_id)
 
 
 def current_request_id() -> str:

@@ -84,6 +84,20 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passage stands, without its text: cheap to read for hundreds of hits."""
+
+    passage_key: int
+    """The passage, as the store numbers it."""
+    passage_id: str
+    """The passage."""
+    document_id: str
+    """The document."""
+    section_id: str
+    """The innermost section (Passage.parent_id); empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class SectionHit:
     """One section whose title (or number) matches."""
 
@@ -302,6 +316,10 @@ class StoreReader(Protocol):
         ...
 
     # Reading what was found
+
+    def places(self, keys: Sequence[int], passage_ids: Sequence[str], versions: VersionFilter) -> list[Place]:
+        """Places by key and by passage_id, in no order. Those outside `versions` are left out."""
+        ...
 
     def passages_by_key(self, keys: Sequence[int], versions: VersionFilter) -> dict[int, Passage]:
         """Passages by `Hit.passage_key`. Those outside `versions`, or replaced meanwhile, are left out."""

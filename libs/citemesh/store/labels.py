@@ -15,7 +15,8 @@ _LETTERS = re.compile(r"[a-z]|[ivxlc]+", re.IGNORECASE)
 
 def canonical_label(label: str) -> str:
     """`label` in lower case with single spaces, "§ 5" and "sec. 5" read as "section 5", "fig. 2" as "figure 2"."""
-    tidy = " ".join(label.lower().replace("§", " section ").split()).rstrip(".:;,)")
+    tidy = " ".join(label.lower().replace("§", " section ").split()).rstrip(".:;,")
+    tidy = tidy if "(" in tidy else tidy.rstrip(")")
     tidy = re.sub(r"^(?:sections?|secs?\.?)\s+", "section ", tidy)
     tidy = re.sub(r"^(?:figures?|figs?\.?)\s+", "figure ", tidy)
     return re.sub(r"^(?:tables?|tabs?\.)\s+", "table ", tidy)

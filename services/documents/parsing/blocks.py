@@ -148,12 +148,11 @@ def from_json(data: dict[str, Any]) -> ParsedDocument:
     """The inverse of `to_json`. Raises KeyError, TypeError or ValueError where the child sent something else."""
     blocks = []
     for raw in data["blocks"]:
-        lines = [
-            Line(str(text), int(page), _box(box), str(glue))
-            for text, page, box, glue in raw["lines"]
-        ]
+        lines = [Line(str(text), int(page), _box(box), str(glue)) for text, page, box, glue in raw["lines"]]
         cells = [[(int(column), str(text)) for column, text in row] for row in raw["cells"]]
-        rest = {key: raw[key] for key in ("level", "items", "levels", "caption_count", "header_count", "columns", "lead")}
+        rest = {
+            key: raw[key] for key in ("level", "items", "levels", "caption_count", "header_count", "columns", "lead")
+        }
         blocks.append(
             Block(kind=BlockKind(raw["kind"]), lines=lines, cells=cells, attached=bool(raw["attached"]), **rest)
         )

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from services.documents.parsing import blocks, limits
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.request import ParseRequest, RenderRequest, Reply
+
+_MAX_CHAR_COUNT = 20_000_000
 
 
 def main() -> int:
@@ -41,15 +44,18 @@ def _serve(request: dict[str, Any]) -> Reply:
         from services.documents.parsing.render import render_page
 
         limits.forbid_side_effects()
-        job = RenderRequest(**{**request["request"], "quotes": tuple(request["request"]["quotes"])})
-        return render_page(job)
-    job = ParseRequest(**request["request"])
+        picture = RenderRequest(**{**request["request"], "quotes": tuple(request["request"]["quotes"])})
+        return render_page(picture)
+    job = ParseRequest(**{**request["request"], "layout_pages": tuple(request["request"]["layout_pages"])})
     parse = _choose_parser(job)
     limits.forbid_side_effects()
-    return {"document": blocks.to_json(parse(job))}
+    document = parse(job)
+    if sum(len(line.text) for block in document.blocks for line in block.lines) > _MAX_CHAR_COUNT:
+        raise ParseRefused(RefusalReason.TOO_LARGE, f"The file holds more than {_MAX_CHAR_COUNT:,} characters of text.")
+    return {"document": blocks.to_json(document)}
 
 
-def _choose_parser(job: ParseRequest) -> Any:
+def _choose_parser(job: ParseRequest) -> Callable[[ParseRequest], blocks.ParsedDocument]:
     """Imports the one parser that the file needs, so that the others cost nothing."""
     from services.documents.parsing.formats import tell_format
 
@@ -57,7 +63,7 @@ def _choose_parser(job: ParseRequest) -> Any:
     if kind == "pdf":
         from services.documents.parsing.pdf import parse_pdf
 
-        return lambda j: parse_pdf(Path(j.path), j.password, j.max_pages)
+        return lambda j: parse_pdf(Path(j.path), j.password, j.max_pages, frozenset(j.layout_pages))
     if kind == "docx":
         from services.documents.parsing.docx import parse_docx
 

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import mammoth
+import mammoth  # type: ignore[import-untyped]  # it ships no types
 
 from services.documents.parsing.blocks import ParsedDocument
 from services.documents.parsing.html import read_markup
@@ -43,7 +43,7 @@ def _core_title(archive: zipfile.ZipFile) -> str:
     """The title of the document's properties; empty where there is none."""
     if "docProps/core.xml" not in archive.namelist():
         return ""
-    from lxml import etree
+    from lxml import etree  # type: ignore[import-untyped]  # it ships no types
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:

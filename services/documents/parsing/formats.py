@@ -20,11 +20,14 @@ _ENDINGS = {
     ".md": "markdown", ".markdown": "markdown", ".mdx": "markdown",
     ".txt": "text", ".text": "text", ".rst": "text", ".log": "text", "": "text",
 }  # fmt: skip
-_HTML_START = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_HTML_START = re.compile(
+    rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
 _FOREIGN_STARTS = (
     (b"\xd0\xcf\x11\xe0", "an old Office file (.doc, .xls, .ppt) or an encrypted one: save it as .docx or .pdf"),
     (b"\x89PNG", "a picture"), (b"\xff\xd8\xff", "a picture"), (b"GIF8", "a picture"), (b"II*\x00", "a picture"),
-    (b"\x1f\x8b", "a compressed file"), (b"7z\xbc\xaf", "an archive"), (b"Rar!", "an archive"), (b"\x7fELF", "a program"),
+    (b"\x1f\x8b", "a compressed file"), (b"7z\xbc\xaf", "an archive"), (b"Rar!", "an archive"),
+    (b"\x7fELF", "a program"),
     (b"{\\rtf", "an RTF file: save it as .docx or .pdf"),
 )  # fmt: skip
 _SAMPLE_SIZE = 8192
@@ -48,7 +51,9 @@ def tell_format(path: Path, file_name: str) -> str:
         raise ParseRefused(RefusalReason.UNREADABLE, "The file is damaged: a .docx must be a zip archive.")
     for magic, name in _FOREIGN_STARTS:
         if start.startswith(magic):
-            raise ParseRefused(RefusalReason.UNSUPPORTED, f"This is {name}; PDF, DOCX, HTML, Markdown and text are read.")
+            raise ParseRefused(
+                RefusalReason.UNSUPPORTED, f"This is {name}; PDF, DOCX, HTML, Markdown and text are read."
+            )
     if _looks_binary(start):
         raise ParseRefused(
             RefusalReason.UNSUPPORTED, "The file is not text, PDF, DOCX, HTML or Markdown; only these are read."

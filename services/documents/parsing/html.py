@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lxml import etree
+from lxml import etree  # type: ignore[import-untyped]  # it ships no types
 from lxml import html as lxml_html
 
 from services.documents.parsing.blocks import CELL_SPACE, Block, BlockKind, Line, ParsedDocument
@@ -13,16 +13,19 @@ from services.documents.parsing.enumerated import gather_enumerated
 from services.documents.parsing.plain import read_text
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 
-_SKIPPED = frozenset(
-    "script style noscript template nav aside form button select option input textarea svg math iframe object "
-    "video audio canvas head dialog menu".split()
-)
+_SKIPPED = frozenset({
+    "script", "style", "noscript", "template", "nav", "aside", "form", "button", "select", "option",
+    "input", "textarea", "svg", "math", "iframe", "object", "video", "audio", "canvas", "head", "dialog",
+    "menu",
+})  # fmt: skip
 _PAGE_FURNITURE = frozenset({"header", "footer"})
 _FURNITURE_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "complementary", "menu", "dialog"})
-_BLOCKS = frozenset(
-    "address article blockquote body center details dd div dl dt fieldset figure figcaption footer h1 h2 h3 h4 h5 h6 "
-    "header hr html li main ol p pre section summary table tbody td tfoot th thead tr ul".split()
-)
+_BLOCKS = frozenset({
+    "address", "article", "blockquote", "body", "center", "details", "dd", "div", "dl", "dt", "fieldset",
+    "figure", "figcaption", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
+    "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
+    "ul",
+})  # fmt: skip
 _MAX_DEPTH = 200
 
 
@@ -130,9 +133,7 @@ class _Reader:
         levels: list[int] = []
         _collect_items(element, 0, lines, items, levels)
         if lines:
-            self.blocks.append(
-                Block(BlockKind.LIST, lines, items=items, levels=levels, attached=self._announced())
-            )
+            self.blocks.append(Block(BlockKind.LIST, lines, items=items, levels=levels, attached=self._announced()))
 
     def _add_definitions(self, element: lxml_html.HtmlElement) -> None:
         """Each term with what is said of it is one item."""
@@ -212,7 +213,11 @@ def _owner(element: lxml_html.HtmlElement, tag: str) -> lxml_html.HtmlElement | 
 
 
 def _is_furniture(element: lxml_html.HtmlElement, tag: str, depth: int) -> bool:
-    if element.get("role") in _FURNITURE_ROLES or element.get("hidden") is not None or element.get("aria-hidden") == "true":
+    if (
+        element.get("role") in _FURNITURE_ROLES
+        or element.get("hidden") is not None
+        or element.get("aria-hidden") == "true"
+    ):
         return True
     # An article may have a header of its own; the page's stands directly under the body.
     return tag in _PAGE_FURNITURE and depth <= 1 and element.find(".//h1") is None

@@ -89,8 +89,10 @@ class _Reader:
 
     def _announced(self) -> bool:
         """Whether the block before ends with a colon and so belongs to what comes."""
-        return bool(self._blocks) and self._blocks[-1].kind is BlockKind.PARAGRAPH and bool(
-            re.search(r"[:：][*_`]*\s*$", self._blocks[-1].text)
+        return (
+            bool(self._blocks)
+            and self._blocks[-1].kind is BlockKind.PARAGRAPH
+            and bool(re.search(r"[:：][*_`]*\s*$", self._blocks[-1].text))
         )
 
     def _lines(self, start: int, end: int, *, code: bool = False) -> list[tuple[int, Line]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 from collections import Counter
@@ -21,7 +22,9 @@ NUMBERED_HEADING = re.compile(
     r"^(?:(?:chapter|section|part|appendix|annex|chapitre|annexe|article|kapitel)\s+)?"
     r"(?:\d{1,3}(?:\.\d{1,3}){0,4}\.?|[A-Z](?:\.\d{1,3}){1,4}\.?|[A-Z]\.|[IVX]{1,6}\.|§\s*[\d.]+)\s+[^\W\d_a-zß-ÿ]"
 )
-_PAGE_NUMBER = re.compile(r"^\W*(?:page\s+)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:/|of|sur|von)\s*\d{1,4})?\W*$", re.IGNORECASE)
+_PAGE_NUMBER = re.compile(
+    r"^\W*(?:page\s+)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:/|of|sur|von)\s*\d{1,4})?\W*$", re.IGNORECASE
+)
 _LEADER = re.compile(r"(?:\.\s?){5,}|…{2,}|(?:_\s?){5,}\d")
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 _FOOTNOTE_MARK = re.compile(r"^(?:[∗*†‡§¶]|\d{1,2}(?=[A-Z(]|\s*https?:))")
@@ -51,7 +54,7 @@ def measure_style(pages: Sequence[Sequence[TextLine]]) -> Style:
     gaps = [
         above.bottom - below.bottom
         for lines in pages
-        for above, below in zip(lines, lines[1:], strict=False)
+        for above, below in itertools.pairwise(lines)
         if above.size == below.size == body and 0 < above.bottom - below.bottom < 3 * body
     ]
     return Style(body, statistics.median(gaps) if gaps else 1.2 * body)
@@ -130,9 +133,7 @@ class _Taken:
         self.lines = lines
 
 
-def _take_table(
-    lines: list[TextLine], tables: dict[int, Block], taken: _Taken, start: int, end: int, run: Run
-) -> None:
+def _take_table(lines: list[TextLine], tables: dict[int, Block], taken: _Taken, start: int, end: int, run: Run) -> None:
     rows = [index for index in range(run.start, run.end) if not start <= index < end]
     tables[start] = build_table(lines[start:end], [lines[index] for index in rows])
     taken.indices.update(range(start, end))
@@ -153,7 +154,7 @@ def _caption_end(lines: Sequence[TextLine], index: int, runs: Sequence[Run]) -> 
         above, line = lines[end - 1], lines[end]
         gap = above.bottom - line.top
         same = abs(line.size - lines[index].size) < 0.3 and -0.3 * line.height < gap < 0.55 * line.height
-        if not same or _SENTENCE_END.search(above.text) and above.right < lines[index].right - 3 * line.size:
+        if not same or (_SENTENCE_END.search(above.text) and above.right < lines[index].right - 3 * line.size):
             break
         end += 1
     return end
@@ -180,17 +181,17 @@ def _nearest_run(lines: Sequence[TextLine], start: int, end: int, runs: Sequence
 
 def _aligned_alone(lines: Sequence[TextLine], run: Run) -> bool:
     """Whether a run without a caption is a table: three rows or more that share two column edges."""
-    rows = [line for line in lines[run.start : run.end]]
+    rows = list(lines[run.start : run.end])
     if len(rows) < 3:
         return False
     block = build_table([], rows)
     full = [row for row in block.cells if len({column for column, _ in row}) >= 2]
-    return len(block.columns) >= 2 and len(full) >= 3 and len(full) * 2 >= len(block.cells)
+    words = sum(len(text.split()) for row in block.cells for _, text in row)
+    prose = words > 6 * sum(len(row) for row in block.cells)
+    return len(block.columns) >= 2 and len(full) >= 3 and len(full) * 2 >= len(block.cells) and not prose
 
 
-def _flow(
-    lines: list[TextLine], page: Page, style: Style, tables: dict[int, Block], taken: _Taken
-) -> list[Block]:
+def _flow(lines: list[TextLine], page: Page, style: Style, tables: dict[int, Block], taken: _Taken) -> list[Block]:
     blocks: list[Block] = []
     group: list[TextLine] = []
 
@@ -298,6 +299,8 @@ def _to_lines(group: Sequence[TextLine]) -> list[Line]:
     divided = False
     for line in group:
         text = line.text
-        lines.append(Line(text + ("\N{SOFT HYPHEN}" if line.divided else ""), line.page, line.box, "" if divided else " "))
+        lines.append(
+            Line(text + ("\N{SOFT HYPHEN}" if line.divided else ""), line.page, line.box, "" if divided else " ")
+        )
         divided = line.divided
     return lines

@@ -14,7 +14,8 @@ from services.documents.parsing.blocks import CELL_SPACE, Block, BlockKind, Line
 from services.documents.parsing.pdf_text import TextLine, Word
 
 TABLE_CAPTION = re.compile(
-    r"^(?:table|tableau|tabelle|tabla|tab\.)\s+(?:[A-Z]{1,2}[-.]?)?(?:\d+|[IVXL]+)(?:[-.]\d+)*\b(?!\s*[,;)])", re.IGNORECASE
+    r"^(?:table|tableau|tabelle|tabla|tab\.)\s+(?:[A-Z]{1,2}[-.]?)?(?:\d+|[IVXL]+)(?:[-.]\d+)*\b(?!\s*[,;)])",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"^[-+−–~≈<>≤≥$€£(×]*\d[\d.,:/%·×x\s-]*[%)KMGBkms$€]*$")
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z](?:\.\d{1,2}){1,3})$")
@@ -77,7 +78,11 @@ def find_runs(lines: Sequence[TextLine], text_width: float) -> list[Run]:
     shapes = [_looks_like_row(line, text_width) for line in lines]
     for index in range(1, len(lines) - 1):
         # A title between rows, such as a group's name across the table, is longer than a cell and still a row.
-        if shapes[index] == "prose" and shapes[index - 1] == shapes[index + 1] == "row" and len(lines[index].words) <= 12:
+        if (
+            shapes[index] == "prose"
+            and shapes[index - 1] == shapes[index + 1] == "row"
+            and len(lines[index].words) <= 12
+        ):
             shapes[index] = "short"
     runs: list[Run] = []
     start = -1
@@ -226,7 +231,11 @@ def _is_group_label(rows: Sequence[TextLine], number: int) -> bool:
 def _has_low_label(row: TextLine) -> bool:
     """A row whose first word stands lower than its last: a label drawn between this row and those below it."""
     low = _word_middle(row.words[-1]) - _word_middle(row.words[0])
-    return 0.2 * row.size < low < 1.5 * row.size and row.words[0].right < row.words[1].left if len(row.words) > 1 else False
+    return (
+        0.2 * row.size < low < 1.5 * row.size and row.words[0].right < row.words[1].left
+        if len(row.words) > 1
+        else False
+    )
 
 
 def _word_middle(word: Word) -> float:

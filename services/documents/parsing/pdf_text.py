@@ -7,14 +7,16 @@ import math
 import re
 from dataclasses import dataclass, field
 
-import pypdfium2 as pdfium
-import pypdfium2.raw as pdfium_c
+import pypdfium2 as pdfium  # type: ignore[import-untyped]  # it ships no types
+import pypdfium2.raw as pdfium_c  # type: ignore[import-untyped]  # it ships no types
 
 from services.documents.parsing.blocks import Box
 
 _DIVIDED = "￾"  # pdfium's mark for a hyphen at a line's end; the next line's text follows at once
-_LIGATURES = str.maketrans(
+_TIDY = str.maketrans(
     {
+        # Characters without a meaning of their own: fonts that do not say what they draw.
+        **dict.fromkeys((*range(1, 9), *range(14, 32), 127), "�"),
         "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st",
         "\xa0": " ", "\xad": None, "\x00": None, "\x02": "-", "\f": " ",
     }
@@ -160,11 +162,10 @@ def _split_lines(characters: list[str], fonts: _FontReader) -> list[tuple[TextLi
 
     def end_word(end: int) -> None:
         nonlocal start
-        if start >= 0:
-            text = "".join(characters[start:end]).translate(_LIGATURES)
-            text = _PRIVATE_USE.sub("•", text)
+        for first, last in _pieces(start, end, fonts) if start >= 0 else ():
+            text = _PRIVATE_USE.sub("•", "".join(characters[first:last]).translate(_TIDY))
             if text.strip():
-                word = _word(text, start, end, fonts)
+                word = _word(text, first, last, fonts)
                 if words and _falls_back(words[-1], word):
                     end_line(False)
                 words.append(word)
@@ -190,6 +191,17 @@ def _split_lines(characters: list[str], fonts: _FontReader) -> list[tuple[TextLi
     end_word(len(characters))
     end_line(False)
     return lines
+
+
+def _pieces(start: int, end: int, fonts: _FontReader) -> list[tuple[int, int]]:
+    """A run of characters, divided where pdfium joined single characters that stand one below the other."""
+    if end - start < 2 or fonts.box(end - 1)[3] >= fonts.box(start)[1]:
+        return [(start, end)]
+    cuts = [start]
+    for index in range(start + 1, end):
+        if fonts.box(index)[3] < fonts.box(index - 1)[1]:
+            cuts.append(index)
+    return list(zip(cuts, [*cuts[1:], end], strict=True))
 
 
 def _falls_back(previous: Word, word: Word) -> bool:

@@ -9,7 +9,10 @@ from services.documents.parsing.blocks import Block, BlockKind, Line, ParsedDocu
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 
 _UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
-_NUMBERED = re.compile(r"^(?:(?:chapter|section|part|appendix|article)\s+)?(?:\d{1,3}(?:\.\d{1,3})*\.?|[A-Z]\.\d[\d.]*|§\s*[\d.]+)\s+[^\W\d_]", re.I)
+_NUMBERED = re.compile(
+    r"^(?:(?:chapter|section|part|appendix|article)\s+)?(?:\d{1,3}(?:\.\d{1,3})*\.?|[A-Z]\.\d[\d.]*|§\s*[\d.]+)\s+[^\W\d_]",
+    re.I,
+)
 _MARKER = re.compile(r"^(\s*)(?:[-*•+]|\(?[a-zA-Z0-9]{1,3}[.)])\s+\S")
 
 
@@ -56,7 +59,11 @@ def _read_chunk(lines: list[str]) -> list[Block]:
     if len(lines) == 1 and len(first) <= 100 and first[-1] not in ".,;:":
         if _NUMBERED.match(first):
             number = re.search(r"[\d.]+", first)
-            return [Block(BlockKind.HEADING, [Line(first)], level=1 + (number.group().strip(".").count(".") if number else 0))]
+            return [
+                Block(
+                    BlockKind.HEADING, [Line(first)], level=1 + (number.group().strip(".").count(".") if number else 0)
+                )
+            ]
         if first.isupper() and len(first) > 3:
             return [Block(BlockKind.HEADING, [Line(first)], level=1)]
     items = [index for index, line in enumerate(lines) if _MARKER.match(line)]

@@ -8,12 +8,17 @@ from typing import TypedDict
 
 @dataclass(frozen=True, slots=True)
 class ParseRequest:
-    """Read a file into blocks. `file_name` helps to tell the kind; `password` opens an encrypted file."""
+    """Read a file into blocks.
+
+    `file_name` helps to tell the kind; `password` opens an encrypted file; `layout_pages` of a PDF are read by where
+    their words stand instead of the file's own order.
+    """
 
     path: str
     file_name: str
     password: str = ""
     max_pages: int = 5_000
+    layout_pages: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

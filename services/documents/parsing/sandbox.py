@@ -53,9 +53,11 @@ class ParserSandbox:
         self._turns = asyncio.Semaphore(max_children)
         self._temp_dir = temp_dir
 
-    async def parse(self, path: Path, file_name: str, password: str = "") -> ParsedDocument:
+    async def parse(
+        self, path: Path, file_name: str, password: str = "", layout_pages: tuple[int, ...] = ()
+    ) -> ParsedDocument:
         """Reads a file. Raises ParseRefused with a reason and a sentence for the sender."""
-        request = ParseRequest(str(path), file_name, password, self._limits.max_pages)
+        request = ParseRequest(str(path), file_name, password, self._limits.max_pages, layout_pages)
         reply = await self._serve("parse", dataclasses.asdict(request), path)
         try:
             document = await asyncio.to_thread(from_json, reply["document"])
@@ -74,7 +76,7 @@ class ParserSandbox:
 
     async def _serve(self, task: str, request: dict[str, Any], path: Path) -> dict[str, Any]:
         async with self._turns:
-            size_bytes = path.stat().st_size
+            size_bytes = (await asyncio.to_thread(path.stat)).st_size
             cpu_s, wall_s = self._limits.times_for(size_bytes)
             message = {
                 "task": task,
@@ -164,7 +166,8 @@ def _read_reply(data: bytes, code: int | None, limits: SandboxLimits, wall_s: fl
         if code == -signal.SIGABRT:
             megabytes = limits.memory_bytes // _MIB
             raise ParseRefused(
-                RefusalReason.TOO_MUCH_MEMORY, f"Reading the file needs more than the {megabytes} MiB of memory allowed."
+                RefusalReason.TOO_MUCH_MEMORY,
+                f"Reading the file needs more than the {megabytes} MiB of memory allowed.",
             )
         raise _crashed()
     return reply

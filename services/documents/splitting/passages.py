@@ -22,7 +22,11 @@ _INTRODUCTION_TOKEN_COUNT = 90
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Tokens of the encoder: passages are filled to `target`; nothing whole is cut below `limit`, no table below `table_limit`."""
+    """Tokens of the encoder.
+
+    Passages are filled to `target`; what belongs together is cut above `limit` only, a table above `table_limit`;
+    passages below `least` join a neighbour.
+    """
 
     target: int = 180
     limit: int = 240
@@ -31,7 +35,11 @@ class Lengths:
 
 
 def make_passages(
-    document: ParsedDocument, tree: SectionTree, count_tokens: CountTokens, language: str, lengths: Lengths | None = None
+    document: ParsedDocument,
+    tree: SectionTree,
+    count_tokens: CountTokens,
+    language: str,
+    lengths: Lengths | None = None,
 ) -> list[Passage]:
     """Passages of a document in the order of its text.
 
@@ -108,7 +116,9 @@ class _Filler:
         merged: list[Piece] = []
         for piece in self._done:
             last = merged[-1] if merged else None
-            small = piece.token_count < self._lengths.least or (last is not None and last.token_count < self._lengths.least)
+            small = piece.token_count < self._lengths.least or (
+                last is not None and last.token_count < self._lengths.least
+            )
             joinable = last is not None and small and piece.kind in (_TEXT, _LIST, _HEADING) and not piece.context
             if (
                 last is not None
@@ -225,9 +235,7 @@ def _to_passage(
         if span.box is not None:
             x0, y0, x1, y1 = span.box
             passage.lines.append(
-                LineBox(
-                    page_number=span.page, x0=x0, y0=y0, x1=x1, y1=y1, start_offset=span.start, end_offset=span.end
-                )
+                LineBox(page_number=span.page, x0=x0, y0=y0, x1=x1, y1=y1, start_offset=span.start, end_offset=span.end)
             )
     return passage
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -74,14 +75,18 @@ def _cut_table(block: Block, count_tokens: CountTokens, target: int) -> list[Pie
     first = block.items[0]
     bounds = [*block.items, len(block.lines)]
     head = from_lines(block.lines[:first], tidy=False) if first else None
-    rows = [from_lines(block.lines[a:b], tidy=False) for a, b in zip(bounds, bounds[1:], strict=False)]
+    rows = [from_lines(block.lines[a:b], tidy=False) for a, b in itertools.pairwise(bounds)]
     rows = [row for row in rows if row.text.strip()]
     context = head.text[:_CONTEXT_CHAR_COUNT] if head is not None else ""
     units = [head, *rows] if head is not None and head.text else rows
     caption = _caption(block)
     return [
-        Piece(text, PassageKind.PASSAGE_KIND_TABLE, count, "" if number == 0 else context, caption if number == 0 else "")
-        for number, (text, count) in enumerate(_pack(_break_long(units, count_tokens, 2 * target), count_tokens, target, "\n"))
+        Piece(
+            text, PassageKind.PASSAGE_KIND_TABLE, count, "" if number == 0 else context, caption if number == 0 else ""
+        )
+        for number, (text, count) in enumerate(
+            _pack(_break_long(units, count_tokens, 2 * target), count_tokens, target, "\n")
+        )
     ]
 
 
@@ -89,7 +94,7 @@ def _cut_list(block: Block, count_tokens: CountTokens, target: int, limit: int, 
     """Parts of whole items, broken before outer items rather than inner ones; each knows the items it is under."""
     bounds = [*block.items, len(block.lines)]
     preface = from_lines(block.lines[: block.items[0]]).text if block.items[0] else ""
-    items = [from_lines(block.lines[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    items = [from_lines(block.lines[a:b]) for a, b in itertools.pairwise(bounds)]
     counts = count_tokens([item.text for item in items])
     pieces: list[Piece] = []
     start = 0

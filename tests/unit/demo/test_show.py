@@ -45,8 +45,9 @@ async def test_the_documents_go_in_by_the_list_and_the_questions_as_written(
     follow_up = next(request for request in requests if request.question == "And for managers?")
     assert follow_up.history[0].text == "Above what cost does a trip need approval?"
     told = capsys.readouterr().out
-    for part in ("Passes", "What runs, and why", "What was found, and by what", "[1] Travel policy, version 2", "Verdicts",
-                 "Time", "Not what this demonstration expects", "Try next", "travel-v2-page3.png"):  # fmt: skip
+    parts = ["Passes", "What runs, and why", "What was found, and by what", "[1] Travel policy, version 2", "Verdicts"]
+    parts += ["Time", "Not what this demonstration expects", "Try next", "travel-v2-page3.png"]
+    for part in parts:
         assert part in told, part
 
 

@@ -40,6 +40,12 @@ from citemesh.rpc.errors import ServiceError
 from citemesh.v1 import retrieval_pb2, retrieval_pb2_grpc
 
 _SERVER_PACKAGES: Final = ("onnxruntime", "tantivy", "simsimd", "tokenizers", "pypdfium2", "numpy", "structlog")
+_PACKAGE: Final = "citemesh.v1."
+_SERVICES: Final = tuple(
+    f"{_PACKAGE}{name}Service"
+    for name in ("Dispatcher", "Query", "Retrieval", "Rerank", "Generation", "Validation", "Documents")
+)
+_NOT_SERVING: Final = health_pb2.HealthCheckResponse.NOT_SERVING
 _LEAST_FREE_SIZE_BYTES: Final = 500 * 1024 * 1024
 
 
@@ -133,16 +139,28 @@ async def _check_mesh(common: Common, output: Output) -> list[Finding]:
 
 async def _check_health(connection: Connection) -> Finding:
     try:
-        check = health_pb2_grpc.HealthStub(connection.channel).Check  # type: ignore[attr-defined]  # its stubs omit it
-        status = await check(health_pb2.HealthCheckRequest(), timeout=connection.timeout_s)
-    except grpc.RpcError as error:
-        code = error.code().name if isinstance(error, grpc.aio.AioRpcError) else "UNKNOWN"
-        remedy = "Is the address right, and is the mesh running there?"
-        return Finding("mesh", ok=False, detail=f"{connection.target} does not answer ({code})", remedy=remedy)
-    if status.status != health_pb2.HealthCheckResponse.SERVING:
-        remedy = "The log of the mesh names the service and the reason."
-        return Finding("mesh", ok=False, detail=f"{connection.target} is not serving", remedy=remedy)
+        whole = await _ask_health(connection, "")
+        ailing = [name for name in _SERVICES if await _ask_health(connection, name) == _NOT_SERVING] if whole else []
+    except grpc.aio.AioRpcError as error:
+        detail = f"{connection.target} does not answer ({error.code().name})"
+        return Finding("mesh", ok=False, detail=detail, remedy="Is the address right, and is the mesh running there?")
+    if whole == _NOT_SERVING or ailing:
+        named = ", ".join(name.removeprefix(_PACKAGE) for name in ailing) or "the mesh"
+        remedy = "Its log says why: look for the event `health`."
+        return Finding("mesh", ok=False, detail=f"{connection.target}: {named} is not serving", remedy=remedy)
     return Finding("mesh", ok=True, detail=f"{connection.target} is serving")
+
+
+async def _ask_health(connection: Connection, service: str) -> int | None:
+    """The status of one service, the empty name for all; None for one that is not hosted there."""
+    check = health_pb2_grpc.HealthStub(connection.channel).Check  # type: ignore[attr-defined]  # its stubs omit it
+    try:
+        response = await check(health_pb2.HealthCheckRequest(service=service), timeout=connection.timeout_s)
+    except grpc.aio.AioRpcError as error:
+        if error.code() is grpc.StatusCode.NOT_FOUND:
+            return None
+        raise
+    return int(response.status)
 
 
 async def _check_index(connection: Connection) -> Finding:

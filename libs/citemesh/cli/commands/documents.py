@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.table import Table
@@ -72,9 +72,8 @@ async def _list(common: Common, request: documents_pb2.ListRequest) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("id", "version", "title", "pages", "passages", "in force", "may be read by"):
-        table.add_column(
-            column, overflow="fold", justify="right" if column in ("version", "pages", "passages") else "left"
-        )
+        justify: Literal["left", "right"] = "right" if column in ("version", "pages", "passages") else "left"
+        table.add_column(column, overflow="fold", justify=justify, no_wrap=column == "id")
     for document in whole.documents:
         table.add_row(
             make_printable(document.document_id),
@@ -139,7 +138,8 @@ async def _show(common: Common, request: documents_pb2.GetRequest) -> None:
 
 def _describe_profile(profile: document_pb2.DocumentProfile) -> list[str]:
     toc = f"table of contents with {count(profile.toc_entry_count, 'entry', 'entries')}"
-    lines = [f"{count(profile.page_count, 'page')}, language {profile.language or 'unknown'}"]
+    pages = count(profile.page_count, "page") if profile.page_count else "without pages"
+    lines = [f"{pages}, language {profile.language or 'unknown'}"]
     lines.append(f"{toc}, {'usable' if profile.has_usable_toc else 'not usable'}")
     if profile.likely_scanned:
         lines.append("likely scanned")

@@ -30,8 +30,9 @@ def _lines_of_question(parsed: question_pb2.ParsedQuestion) -> Iterator[tuple[st
     yield "asked", parsed.original_question
     intent = name_value(question_pb2.Intent, parsed.intent, "INTENT_")
     answer_type = name_value(question_pb2.AnswerType, parsed.answer_type, "ANSWER_TYPE_")
+    expected = f", answered by: {answer_type}" if parsed.answer_type else ""
     language = f", language {parsed.language}" if parsed.language else ""
-    yield "kind", f"{intent}, answer is a {answer_type}{language}"
+    yield "kind", f"{intent}{expected}{language}"
     need = name_value(question_pb2.RetrievalNeed, parsed.need, "RETRIEVAL_NEED_")
     yield "search", f"{need}: {parsed.need_reason}" if parsed.need_reason else need
     for reference in parsed.resolved_references:

@@ -7,7 +7,7 @@ import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from citemesh.store.contract import IndexCounts, VersionFilter
+from citemesh.store.contract import IndexCounts, Place, VersionFilter
 from citemesh.store.embedded.document_reading import read_sections
 from citemesh.store.labels import canonical_label
 from citemesh.v1.document_pb2 import Section
@@ -18,6 +18,22 @@ def is_allowed(versions: VersionFilter, version_row: int) -> bool:
     """Whether a version is one of the filter's."""
     at = bisect_left(versions.version_keys, version_row)
     return at < len(versions.version_keys) and versions.version_keys[at] == version_row
+
+
+def read_places(
+    connection: sqlite3.Connection, keys: Sequence[int], passage_ids: Sequence[str], versions: VersionFilter
+) -> list[Place]:
+    """See StoreReader.places."""
+    rows = connection.execute(
+        "SELECT version_row, passage_row, passage_id, document_id, section_id FROM passages"
+        " JOIN versions USING (version_row) JOIN documents USING (document_row)"
+        " WHERE passage_row IN (SELECT value FROM json_each(:keys))"
+        " UNION SELECT version_row, passage_row, passage_id, document_id, section_id FROM passages"
+        " JOIN versions USING (version_row) JOIN documents USING (document_row)"
+        " WHERE passages.tenant_id = :tenant_id AND passage_id IN (SELECT value FROM json_each(:ids))",
+        {"keys": json.dumps(list(keys)), "ids": json.dumps(list(passage_ids)), "tenant_id": versions.tenant_id},
+    )
+    return [Place(*row[1:]) for row in rows if is_allowed(versions, row[0])]
 
 
 def read_by_key(connection: sqlite3.Connection, keys: Sequence[int], versions: VersionFilter) -> dict[int, Passage]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from citemesh.auth.principal import Principal
-from citemesh.store.contract import Hit, IndexCounts, ProfileCounts, SectionHit, Vectors, VersionFilter
+from citemesh.store.contract import Hit, IndexCounts, Place, ProfileCounts, SectionHit, Vectors, VersionFilter
 from citemesh.store.embedded import document_reading, passage_reading
 from citemesh.store.embedded.changes import read_state
 from citemesh.store.embedded.database import Database
@@ -135,6 +135,11 @@ class EmbeddedReader:
     def matching_words(self, text: str, versions: VersionFilter) -> Mapping[str, bool]:
         """See StoreReader."""
         return self._keyword.matching_words(text, versions)
+
+    def places(self, keys: Sequence[int], passage_ids: Sequence[str], versions: VersionFilter) -> list[Place]:
+        """See StoreReader."""
+        with self._database.snapshot() as connection:
+            return passage_reading.read_places(connection, keys, passage_ids, versions)
 
     def passages_by_key(self, keys: Sequence[int], versions: VersionFilter) -> dict[int, Passage]:
         """See StoreReader."""

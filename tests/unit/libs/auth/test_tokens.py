@@ -65,9 +65,10 @@ def write_jwks(path: Path, **keys: Any) -> None:
     listed = []
     for key_id, key in keys.items():
         algorithm = {rsa.RSAPrivateKey: "RS256", ec.EllipticCurvePrivateKey: "ES256"}.get(
-            next((kind for kind in (rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey) if isinstance(key, kind)), object), "EdDSA"
+            next((kind for kind in (rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey) if isinstance(key, kind)), object),
+            "EdDSA",
         )
-        made = jwt.get_algorithm_by_name(algorithm).to_jwk(key.public_key())  # type: ignore[attr-defined]
+        made = jwt.get_algorithm_by_name(algorithm).to_jwk(key.public_key())
         listed.append({**json.loads(made), "kid": key_id, "use": "sig"})
     path.write_text(json.dumps({"keys": listed}))
 
@@ -169,7 +170,10 @@ def test_jwks_by_key_id_and_rotation(tmp_path: Path, monkeypatch: pytest.MonkeyP
     authenticator = make_authenticator({"CITEMESH_AUTH_JWKS_FILE": str(path)})
     old = jwt.encode(claims(), RSA_KEY, algorithm="RS256", headers={"kid": "old"})
     assert verify(authenticator, old).user_id == "ann"
-    assert verify(authenticator, jwt.encode(claims(), EC_KEY, algorithm="ES256", headers={"kid": "other"})).user_id == "ann"
+    assert (
+        verify(authenticator, jwt.encode(claims(), EC_KEY, algorithm="ES256", headers={"kid": "other"})).user_id
+        == "ann"
+    )
     crossed = jwt.encode(claims(), EC_KEY, algorithm="ES256", headers={"kid": "old"})
     nameless = jwt.encode(claims(), RSA_KEY, algorithm="RS256")
     unknown = jwt.encode(claims(), RSA_KEY, algorithm="RS256", headers={"kid": "new"})
@@ -224,7 +228,7 @@ def test_private_keys_and_rubbish_in_key_files_are_refused(tmp_path: Path) -> No
     private = EC_KEY.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    weak = pem_of(rsa.generate_private_key(public_exponent=65537, key_size=1024))
+    weak = pem_of(rsa.generate_private_key(public_exponent=65537, key_size=1024))  # noqa: S505  # it is there to be refused
     for content in (private, weak, b"rubbish"):
         path = tmp_path / "key.pem"
         path.write_bytes(content)
@@ -280,4 +284,7 @@ def test_a_verified_token_is_forwarded_as_it_came() -> None:
     token = f"Bearer {jwt.encode(claims(), SECRET)}"
     authenticator = by_secret()
     assert authenticator.authenticate([("authorization", token)]).metadata == (("authorization", token),)
-    assert authenticator.authenticate([("authorization", token), ("x-citemesh-tenant", "evil")]).principal.tenant_id == "acme"
+    assert (
+        authenticator.authenticate([("authorization", token), ("x-citemesh-tenant", "evil")]).principal.tenant_id
+        == "acme"
+    )

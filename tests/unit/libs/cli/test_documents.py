@@ -64,6 +64,14 @@ async def test_a_broken_file_stops_no_other_and_is_exit_code_2(command: Command,
     assert set(script.ingested) == {"readme", "it/readme"}
 
 
+async def test_results_come_in_the_order_of_the_files(command: Command, tmp_path: Path) -> None:
+    names = [f"{letter}.md" for letter in "hgfedcba"]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    ended = await command("ingest", *names)
+    assert [line.split()[0] for line in ended.out.splitlines()] == names
+
+
 async def test_two_files_that_would_become_one_document_are_refused_before_anything_is_sent(
     command: Command, script: Script, folder: Path
 ) -> None:

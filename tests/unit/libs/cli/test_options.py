@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -78,6 +79,17 @@ def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
     (inside / "link").symlink_to(outside)
     (inside / "loop").symlink_to(inside)
     assert [file.path.name for file in find_files([inside])] == ["a.md"]
+
+
+def test_ids_made_of_folders_are_ones_that_the_mesh_takes(tmp_path: Path) -> None:
+    for name in ("_a b/Übersicht (2).md", "政策/文件.md", "x" * 150 + "/" + "y" * 150 + ".md"):
+        path = tmp_path / "root" / name
+        path.parent.mkdir(parents=True)
+        path.write_text("a")
+    ids = [file.document_id for file in find_files([tmp_path / "root"])]
+    assert "a-b/Ubersicht-2" in ids
+    assert "653f-7b56/6587-4ef6" in ids
+    assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9\-_.:/]{0,199}", document_id) for document_id in ids)
 
 
 def test_a_file_named_outright_is_taken_whatever_its_ending(tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ class FakeService:
         self.closed = True
 
 
-def make_spec(service: FakeService, name: str = "fake", needs: tuple[str, ...] = (), on_start: Any = None) -> ServiceSpec:
+def make_spec(
+    service: FakeService, name: str = "fake", needs: tuple[str, ...] = (), on_start: Any = None
+) -> ServiceSpec:
     async def start(context: StartContext) -> FakeService:
         if on_start is not None:
             on_start(context)
@@ -65,7 +67,7 @@ class Rpc:
         self.client = channel.stream_unary(path + "Client", ENCODE, DECODE)
         self.bidi = channel.stream_stream(path + "Bidi", ENCODE, DECODE)
         self.written = channel.unary_stream(path + "Written", ENCODE, DECODE)
-        self.raw = channel.unary_unary(path + "Unary", None, None)
+        self.raw: Any = channel.unary_unary(path + "Unary", None, None)
 
 
 @pytest.fixture

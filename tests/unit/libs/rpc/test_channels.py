@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
+import os
+import signal
+import sys
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,7 @@ from citemesh.config.load import ConfigurationError
 from citemesh.rpc.calls import call
 from citemesh.rpc.channels import channel_options, open_channel, server_options, service_config
 from citemesh.rpc.errors import ServiceError
+from citemesh.v1 import errors_pb2
 
 
 async def echo(request: StringValue, _context: Any) -> StringValue:
@@ -48,7 +53,9 @@ def test_servers_forgive_pings_and_only_tcp_connections_age() -> None:
     assert "grpc.keepalive_time_ms" not in dict(channel_options(local=True))
 
 
-async def test_calls_are_spread_over_replicas_and_leave_one_that_is_not_serving(serve_fake: Any, tmp_path: Path) -> None:
+async def test_calls_are_spread_over_replicas_and_leave_one_that_is_not_serving(
+    serve_fake: Any, tmp_path: Path
+) -> None:
     counts = [0, 0]
 
     def counting(index: int) -> Any:
@@ -160,8 +167,95 @@ async def test_half_a_tls_configuration_is_refused(serve_fake: Any, tmp_path: Pa
         await serve_fake({**tcp, "CITEMESH_HOST_TLS_CERT_FILE": "x.pem"}, Unary=echo)
     with pytest.raises(ConfigurationError, match="TLS_CERT_FILE"):
         await serve_fake({**tcp, "CITEMESH_HOST_TLS_CLIENT_CA_FILE": "x.pem"}, Unary=echo)
+    nowhere = str(tmp_path / "nowhere.pem")
+    missing = {**tcp, "CITEMESH_HOST_TLS_CERT_FILE": nowhere, "CITEMESH_HOST_TLS_KEY_FILE": nowhere}
     with pytest.raises(ConfigurationError, match=r"nowhere\.pem"):
-        nowhere = str(tmp_path / "nowhere.pem")
-        await serve_fake(
-            {**tcp, "CITEMESH_HOST_TLS_CERT_FILE": nowhere, "CITEMESH_HOST_TLS_KEY_FILE": nowhere}, Unary=echo
-        )
+        await serve_fake(missing, Unary=echo)
+
+
+async def test_retries_are_throttled_in_an_outage(serve_fake: Any) -> None:
+    attempts = 0
+
+    async def refuse(_request: StringValue, context: Any) -> StringValue:
+        nonlocal attempts
+        attempts += 1
+        await context.abort(grpc.StatusCode.UNAVAILABLE, "down")
+        raise AssertionError
+
+    rpc = await serve_fake(Unary=refuse)
+    async with open_channel(rpc.host.target, {}) as channel:
+        for _ in range(60):
+            with pytest.raises(grpc.aio.AioRpcError):
+                await unary(channel)(StringValue(), timeout=2)
+    assert 60 <= attempts <= 75
+
+
+async def test_a_call_that_fails_once_is_retried(serve_fake: Any) -> None:
+    attempts = 0
+
+    async def fail_once(request: StringValue, context: Any) -> StringValue:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 1:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "down")
+        return request
+
+    rpc = await serve_fake(Unary=fail_once)
+    async with open_channel(rpc.host.target, {}) as channel:
+        await unary(channel)(StringValue(), timeout=2)
+    assert attempts == 2
+
+
+async def test_a_message_over_the_limit_is_not_taken_for_overload(serve_fake: Any) -> None:
+    rpc = await serve_fake(Unary=echo)
+    channel = grpc.aio.insecure_channel(rpc.host.target, options=[("grpc.max_send_message_length", 1000)])
+    with pytest.raises(ServiceError) as caught:
+        await call(unary(channel), StringValue(value="x" * 5000), timeout=2)
+    assert caught.value.reason == errors_pb2.ERROR_REASON_INVALID_FIELD
+    await channel.close()
+
+
+HUNG = """
+    import os
+    import grpc
+    from google.protobuf.wrappers_pb2 import StringValue
+    from citemesh.rpc.host import run
+    from citemesh.rpc.spec import ServiceSpec
+
+    class Echo:
+        def register(self, server):
+            handler = grpc.unary_unary_rpc_method_handler(
+                self.answer, StringValue.FromString, StringValue.SerializeToString)
+            server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test.Fake", {"Unary": handler}),))
+        async def answer(self, request, context): return request
+        async def check(self): return None
+        async def close(self): pass
+
+    async def start(context): return Echo()
+    run([ServiceSpec("echo", "test.Fake", (), start)], os.environ, lambda host: print(host.target, flush=True))
+"""
+
+
+async def test_a_hung_process_is_noticed_long_before_the_deadline(environ: dict[str, str]) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        textwrap.dedent(HUNG),
+        env={**os.environ, **environ, "CITEMESH_HOST_LISTEN_ADDRESS": "127.0.0.1:0"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    target = (await asyncio.wait_for(process.stdout.readline(), 20)).decode().strip()
+    try:
+        async with open_channel(target, {}) as channel:
+            await unary(channel)(StringValue(), timeout=5)
+            process.send_signal(signal.SIGSTOP)
+            started = time.monotonic()
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await unary(channel)(StringValue(), timeout=20)
+            assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+            assert time.monotonic() - started < 6
+    finally:
+        process.kill()
+        await process.communicate()

@@ -24,7 +24,9 @@ class Context:
 
 
 @given(seconds, fractions, seconds)
-def test_a_share_leaves_the_reserve_and_never_goes_below_zero(remaining: float, fraction: float, reserve: float) -> None:
+def test_a_share_leaves_the_reserve_and_never_goes_below_zero(
+    remaining: float, fraction: float, reserve: float
+) -> None:
     part = share(remaining, fraction, reserve)
     assert part is not None
     assert 0.0 <= part <= max(0.0, remaining - reserve)

@@ -70,7 +70,9 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3000)
 def test_details_always_fit_into_metadata(violations: list[tuple[str, str]]) -> None:
     status = to_status(invalid_fields(violations))
     assert 3 * len(status.message.encode()) + status.ByteSize() * 4 / 3 <= 7500
-    assert read_error_info(status).reason == "INVALID_FIELD"
+    info = read_error_info(status)
+    assert info is not None
+    assert info.reason == "INVALID_FIELD"
     assert 1 <= len(read_field_violations(status)) <= len(violations) + 1
 
 
@@ -100,7 +102,9 @@ def test_one_wrong_field() -> None:
         (grpc.StatusCode.INTERNAL, errors_pb2.ERROR_REASON_INTERNAL),
     ],
 )
-def test_errors_that_are_not_ours_lose_their_text(code: grpc.StatusCode, reason: errors_pb2.ErrorReason.ValueType) -> None:
+def test_errors_that_are_not_ours_lose_their_text(
+    code: grpc.StatusCode, reason: errors_pb2.ErrorReason.ValueType
+) -> None:
     mapped = from_rpc_error(bare(code, "secret text"), "rerank")
     assert mapped.reason == reason
     assert "secret" not in mapped.message
@@ -118,6 +122,7 @@ def test_a_failed_tls_handshake_is_not_taken_for_a_dead_peer() -> None:
 def test_a_reason_from_a_later_version_is_not_misread() -> None:
     status = to_status(ServiceError(errors_pb2.ERROR_REASON_INTERNAL, "x"))
     info = read_error_info(status)
+    assert info is not None
     info.reason = "INVENTED_LATER"
     status.details[0].Pack(info)
     trailing = grpc.aio.Metadata(*to_trailing_metadata(status))

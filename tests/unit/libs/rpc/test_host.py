@@ -1,12 +1,14 @@
 """Hosting: who is here, where the others are, health, metrics, reflection, draining."""
 
+# ruff: noqa: ASYNC240 - a test may look at a file
+
 from __future__ import annotations
 
 import asyncio
 import json
 import os
 import signal
-import subprocess
+import socket
 import sys
 import textwrap
 import time
@@ -44,9 +46,7 @@ class Plain:
 
     def register(self, server: grpc.aio.Server) -> None:
         method = grpc.unary_unary_rpc_method_handler(self.answer, StringValue.FromString, StringValue.SerializeToString)
-        server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler(f"test.{self.name}", {"Unary": method}),)
-        )
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(f"test.{self.name}", {"Unary": method}),))
 
     async def answer(self, _request: StringValue, _context: Any) -> StringValue:
         await asyncio.sleep(self.delay_s)
@@ -81,7 +81,7 @@ async def ask(target: str, name: str, **options: Any) -> str:
 
 async def health(target: str, service: str = "") -> int:
     async with grpc.aio.insecure_channel(target) as channel:
-        stub = health_pb2_grpc.HealthStub(channel)
+        stub: Any = health_pb2_grpc.HealthStub(channel)
         return int((await stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=2)).status)
 
 
@@ -110,7 +110,10 @@ async def test_local_hops_work_behind_a_tcp_door(start_host: Any) -> None:
     ("specs", "words"),
     [
         ([spec_of("a", "b")], ["a needs b", "CITEMESH_B_ADDRESS"]),
-        ([spec_of("a", "b", "c"), spec_of("d", "e")], ["CITEMESH_B_ADDRESS", "CITEMESH_C_ADDRESS", "CITEMESH_E_ADDRESS"]),
+        (
+            [spec_of("a", "b", "c"), spec_of("d", "e")],
+            ["CITEMESH_B_ADDRESS", "CITEMESH_C_ADDRESS", "CITEMESH_E_ADDRESS"],
+        ),
         ([spec_of("a", "b"), spec_of("b", "c"), spec_of("c", "a")], ["a -> b -> c -> a"]),
         ([spec_of("a", "a")], ["a -> a"]),
         ([spec_of("a"), spec_of("a")], ["a", "twice"]),
@@ -144,8 +147,9 @@ async def test_health_follows_the_services(start_host: Any) -> None:
     host = await start_host(spec_of("a", made=made), spec_of("b", made=made))
     assert [await health(host.target, name) for name in ("", "test.a", "test.b")] == [SERVING] * 3
     async with grpc.aio.insecure_channel(host.target) as channel:
-        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(), timeout=10)
-        other = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(), timeout=10)
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=10)
+        other = stub.Watch(health_pb2.HealthCheckRequest(), timeout=10)
         assert (await watch.read()).status == (await other.read()).status == SERVING
         other.cancel()
         made["b"].problem = "no index"
@@ -202,8 +206,11 @@ async def test_metrics_over_http_have_every_method_and_code_from_zero(start_host
 async def test_reflection_lists_the_services(start_host: Any) -> None:
     host = await start_host(spec_of("a"))
     async with grpc.aio.insecure_channel(host.target) as channel:
-        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
-        call = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=5)
+        reflection_stub: Any = reflection_pb2_grpc.ServerReflectionStub
+        stub = reflection_stub(channel)
+        question: Any = reflection_pb2.ServerReflectionRequest()
+        question.list_services = ""
+        call = stub.ServerReflectionInfo(iter([question]), timeout=5)
         answer = await call.read()
         call.cancel()
     listed = {service.name for service in answer.list_services_response.service}
@@ -221,10 +228,8 @@ async def test_a_living_mesh_keeps_its_socket_and_a_dead_ones_is_cleared(
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     stale = path.parent / "b.sock"
-    subprocess.run(
-        [sys.executable, "-c", "import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])", str(stale)],
-        check=True,
-    )
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(stale))
     assert stale.is_socket()
     other = await start_host(spec_of("b"))
     assert await ask(other.target, "b") == "b"
@@ -255,7 +260,8 @@ async def test_watchers_do_not_hold_up_a_drain(environ: dict[str, str]) -> None:
     host = Host([spec_of("a")], {**environ, "CITEMESH_HOST_DRAIN_GRACE_MS": "10000"})
     await host.start()
     async with grpc.aio.insecure_channel(host.target) as channel:
-        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service="test.a"), timeout=20)
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        watch = stub.Watch(health_pb2.HealthCheckRequest(service="test.a"), timeout=20)
         assert (await watch.read()).status == SERVING
         started = time.monotonic()
         await host.stop()

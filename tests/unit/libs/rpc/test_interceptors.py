@@ -12,6 +12,7 @@ import grpc.aio
 import pytest
 import structlog
 from google.protobuf.wrappers_pb2 import StringValue
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from citemesh.auth import current_principal, outgoing_metadata
 from citemesh.rpc.deadline import remaining_s
@@ -43,6 +44,18 @@ def value_of(registry: Any, name: str, **labels: str) -> float:
     value = registry.get_sample_value(name, labels)
     assert value is not None, (name, labels)
     return float(value)
+
+
+def status_of(error: grpc.RpcError) -> Any:
+    status = read_status(error)
+    assert status is not None
+    return status
+
+
+def info_of(error: grpc.RpcError) -> Any:
+    info = read_error_info(status_of(error))
+    assert info is not None
+    return info
 
 
 def counted(rpc: Any, code: str, kind: str = "unary", method: str = "Unary") -> float:
@@ -117,11 +130,11 @@ async def test_service_error_carries_reason_metadata_and_violations(serve_fake: 
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
     assert caught.value.details() == "No such document."
     assert error_reason(caught.value) == errors_pb2.ERROR_REASON_DOCUMENT_NOT_FOUND
-    info = read_error_info(read_status(caught.value))
+    info = info_of(caught.value)
     assert (info.reason, info.domain, dict(info.metadata)) == ("DOCUMENT_NOT_FOUND", "citemesh", {"document_id": "d1"})
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await rpc.unary(StringValue(value="field"), timeout=2)
-    assert read_field_violations(read_status(caught.value)) == [("question", "must not be empty")]
+    assert read_field_violations(status_of(caught.value)) == [("question", "must not be empty")]
     errors = {"service": "test.Fake", "reason": "INVALID_FIELD"}
     assert value_of(rpc.host.registry, "citemesh_errors_total", **errors) == 1
 
@@ -134,7 +147,7 @@ async def test_long_errors_in_any_script_arrive_whole_enough(serve_fake: Any) ->
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await rpc.unary(StringValue(), timeout=2)
     assert error_reason(caught.value) == errors_pb2.ERROR_REASON_INVALID_FIELD
-    violations = read_field_violations(read_status(caught.value))
+    violations = read_field_violations(status_of(caught.value))
     assert violations[0][0] == "steps[0]"
     assert violations[-1][1].endswith("more")
 
@@ -167,6 +180,10 @@ async def one(value: str = "x") -> AsyncIterator[StringValue]:
     yield StringValue(value=value)
 
 
+async def drain(stream: Any) -> list[Any]:
+    return [each async for each in stream]
+
+
 @pytest.mark.parametrize(
     ("method", "behaviour"),
     [
@@ -185,16 +202,10 @@ async def test_no_exception_text_leaves_and_nobody_is_left_waiting(
     rpc = await serve_fake(**{method: behaviour})
     stub = getattr(rpc, method.lower())
     started = time.monotonic()
-    with structlog.testing.capture_logs() as logs, pytest.raises(grpc.aio.AioRpcError) as caught:
-        if method in ("Client", "Bidi"):
-            call = stub(one(), timeout=5)
-        else:
-            call = stub(StringValue(value="x"), timeout=5)
-        if method in ("Unary", "Client"):
-            await call
-        else:
-            async for _ in call:
-                pass
+    with structlog.testing.capture_logs() as logs:
+        call = stub(one() if method in ("Client", "Bidi") else StringValue(value="x"), timeout=5)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await (call if method in ("Unary", "Client") else drain(call))
     error = caught.value
     assert time.monotonic() - started < 2
     assert error.code() is grpc.StatusCode.INTERNAL
@@ -206,7 +217,7 @@ async def test_no_exception_text_leaves_and_nobody_is_left_waiting(
     assert lines[0]["log_level"] == "error"
     assert lines[0]["error_type"]
     assert lines[0]["error_at"]
-    assert dict(read_error_info(read_status(error)).metadata)["request_id"] == lines[0]["request_id"]
+    assert info_of(error).metadata["request_id"] == lines[0]["request_id"]
     assert SECRET_TEXT not in repr(logs) + "".join(capfd.readouterr())
 
 
@@ -268,8 +279,7 @@ async def test_a_call_without_deadline_gets_the_default_one(serve_fake: Any) -> 
     assert seen[0] is not None
     assert 0 < seen[0] <= 0.2
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        async for _ in rpc.server(StringValue()):
-            pass
+        await drain(rpc.server(StringValue()))
     assert error_reason(caught.value) == errors_pb2.ERROR_REASON_DEADLINE_EXCEEDED
 
 
@@ -358,7 +368,9 @@ async def test_streams_of_all_kinds_pass_and_count_their_messages(serve_fake: An
 
 
 async def test_callers_that_are_not_verified_are_refused(serve_fake: Any) -> None:
-    rpc = await serve_fake({"CITEMESH_AUTH_MODE": "jwt", "CITEMESH_AUTH_SECRET": "s" * 32}, Unary=echo, Server=fail_late)
+    rpc = await serve_fake(
+        {"CITEMESH_AUTH_MODE": "jwt", "CITEMESH_AUTH_SECRET": "s" * 32}, Unary=echo, Server=fail_late
+    )
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await rpc.unary(StringValue(), timeout=2)
     assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
@@ -373,3 +385,54 @@ async def test_an_unknown_method_is_unimplemented(serve_fake: Any) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await rpc.client(one(), timeout=2)
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_too_many_calls_at_once_are_refused_and_probes_are_not(serve_fake: Any) -> None:
+    release = asyncio.Event()
+
+    async def wait(request: StringValue, _context: Any) -> StringValue:
+        await release.wait()
+        return request
+
+    rpc = await serve_fake({"CITEMESH_HOST_MAX_CONCURRENT_CALLS": "2"}, Unary=wait)
+    waiting = [asyncio.ensure_future(rpc.unary(StringValue(), timeout=5)) for _ in range(2)]
+    await eventually(lambda: value_of(rpc.host.registry, "citemesh_calls_in_flight") == 2)
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await rpc.unary(StringValue(), timeout=2)
+    assert error_reason(caught.value) == errors_pb2.ERROR_REASON_OVERLOADED
+    async with grpc.aio.insecure_channel(rpc.host.target) as channel:
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        assert (await health.Check(health_pb2.HealthCheckRequest(), timeout=2)).status == 1
+    release.set()
+    assert len(await asyncio.gather(*waiting)) == 2
+
+
+async def test_the_cause_of_a_known_error_is_logged_and_not_sent(serve_fake: Any) -> None:
+    async def lose_the_store(_request: Any, _context: Any) -> StringValue:
+        try:
+            raise OSError(SECRET_TEXT)
+        except OSError as error:
+            raise ServiceError(errors_pb2.ERROR_REASON_STORE_UNAVAILABLE, "The store cannot be read.") from error
+
+    rpc = await serve_fake(Unary=lose_the_store)
+    with structlog.testing.capture_logs() as logs, pytest.raises(grpc.aio.AioRpcError) as caught:
+        await rpc.unary(StringValue(), timeout=2)
+    assert (logs[0]["log_level"], logs[0]["reason"], logs[0]["error_type"]) == (
+        "warning",
+        "STORE_UNAVAILABLE",
+        "OSError",
+    )
+    assert SECRET_TEXT not in repr(caught.value) + repr(logs)
+
+
+async def test_a_failed_inner_call_that_nobody_mapped_keeps_its_reason(serve_fake: Any) -> None:
+    async def call_nobody(request: StringValue, _context: Any) -> StringValue:
+        async with grpc.aio.insecure_channel("unix:/nowhere/at.all") as channel:
+            method = channel.unary_unary("/x/Y", StringValue.SerializeToString, StringValue.FromString)
+            return await method(request, timeout=1)
+
+    rpc = await serve_fake(Unary=call_nobody)
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await rpc.unary(StringValue(), timeout=3)
+    assert error_reason(caught.value) == errors_pb2.ERROR_REASON_UPSTREAM_UNAVAILABLE
+    assert "nowhere" not in repr(caught.value)

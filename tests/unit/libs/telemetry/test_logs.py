@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import io
 import json
 import logging
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
+from citemesh.rpc.request_ids import set_request_id
 from citemesh.telemetry.logs import configure_logging, describe_exception
 
 SECRET_TEXT = "the salary of Ms Example is 12345"
@@ -39,7 +41,21 @@ def test_lines_are_json_with_level_and_time(lines: Any) -> None:
     structlog.get_logger().debug("hidden")
     (line,) = read()
     assert (line["event"], line["level"], line["services"]) == ("ready", "info", ["a", "b"])
-    assert line["timestamp"].endswith("Z")
+    assert line["timestamp"].endswith("+00:00")
+
+
+def test_lines_of_a_call_carry_its_request_id(lines: Any) -> None:
+    read = lines()
+
+    def handle() -> None:
+        set_request_id("r-1")
+        structlog.get_logger().info("inside")
+
+    contextvars.copy_context().run(handle)
+    structlog.get_logger().info("outside")
+    inside, outside = read()
+    assert inside["request_id"] == "r-1"
+    assert "request_id" not in outside
 
 
 def test_text_is_dropped_unless_asked_for(lines: Any) -> None:

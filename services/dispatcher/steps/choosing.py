@@ -1,0 +1,92 @@
+"""The steps that choose: rerank what was found, assemble whole units, and ask the gate whether that is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from citemesh.v1 import evidence_pb2, history_pb2, rerank_pb2, retrieval_pb2
+from services.dispatcher.candidates import assemble_plainly, order_candidates, pair_text
+from services.dispatcher.gate import Admission, admit, admit_first_stage
+from services.dispatcher.stages import StageError
+from services.dispatcher.steps.current import CurrentPass, GateClosedError, Settings
+
+_MAX_QUERIES: Final = 4
+"""The question and its parts: rerank scores each apart and lets the best count."""
+
+
+async def rerank(run: CurrentPass, settings: Settings) -> None:
+    """Score what no earlier pass has scored: the question is the same, so the scores of its pairs are."""
+    gathered = run.result.gathered
+    limit = settings.get("max_candidates", run.settings.max_reranked_candidates)
+    wanted = dict.fromkeys((*run.required, *run.listed_passage_ids(), *gathered.candidates))
+    unscored = [item for item in wanted if item in gathered.candidates and item not in gathered.scores]
+    passages = [
+        rerank_pb2.PairText(passage_id=item, text=pair_text(gathered.candidates[item].passage))
+        for item in unscored[:limit]
+    ]
+    if not passages:
+        return
+    queries = dict.fromkeys((run.standalone_question, *run.case.question.sub_questions))
+    response = await run.stages.rerank(list(queries)[:_MAX_QUERIES], passages)
+    scores = {**gathered.scores, **{score.passage_id: score for score in response.scores}}
+    run.result.gathered = order_candidates(replace(gathered, scores=scores))
+
+
+async def assemble(run: CurrentPass, settings: Settings) -> None:
+    """Whole units: what this pass led to, then the listing's, then what is cited already, then the best."""
+    gathered = run.result.gathered
+    max_tokens, max_units = run.context_limits
+    max_tokens = settings.get("max_token_count", max_tokens)
+    max_units = settings.get("max_evidence_count", max_units)
+    required = _required(run)
+    ordered = dict.fromkeys((*required, *gathered.candidates))
+    request = rerank_pb2.AssembleContextRequest(
+        candidates=[gathered.candidates[item] for item in ordered],
+        max_token_count=max_tokens,
+        max_evidence_count=max_units,
+        required_passage_ids=required,
+        known_evidence_ids=[
+            rerank_pb2.EvidenceId(passage_id=passage_id, evidence_id=evidence_id)
+            for passage_id, evidence_id in gathered.evidence_ids.items()
+        ],
+    )
+    try:
+        run.keep_evidence((await run.stages.assemble(request)).evidence if ordered else ())
+    except StageError:
+        run.keep_evidence(assemble_plainly(gathered, required, max_tokens, max_units))
+        raise
+
+
+def _required(run: CurrentPass) -> list[str]:
+    wanted = (*run.required, *run.listed_passage_ids(), *run.state.required_passage_ids)
+    return [item for item in dict.fromkeys(wanted) if item in run.result.gathered.candidates]
+
+
+async def pass_gate(run: CurrentPass) -> None:
+    """Check the evidence now and keep what may be used. Raises GateClosedError where that is not enough."""
+    if not run.assembled:
+        # A pipeline without an assembler still gives the generator whole units within the limits.
+        run.keep_evidence(assemble_plainly(run.result.gathered, _required(run), *run.context_limits))
+    admission = await check_evidence(run, run.result.gathered.evidence)
+    run.result.signals.gate = admission.decision
+    run.result.evidence = admission.evidence
+    if admission.decision != history_pb2.GATE_DECISION_PASS:
+        raise GateClosedError
+
+
+async def check_evidence(run: CurrentPass, evidence: Sequence[evidence_pb2.Evidence]) -> Admission:
+    """What the gate says of `evidence`, whose access and version are read now. Raises StageError."""
+    checks = await run.stages.check_passages([unit.passage_id for unit in evidence])
+    return _admit(run, evidence, checks)
+
+
+def _admit(
+    run: CurrentPass, evidence: Sequence[evidence_pb2.Evidence], checks: Sequence[retrieval_pb2.PassageCheck]
+) -> Admission:
+    as_of_time, case = run.stages.as_of_time, run.case
+    if any(unit.HasField("relevance") for unit in evidence):
+        return admit(evidence, checks, as_of_time, case.policy)
+    candidates = run.result.gathered.candidates
+    return admit_first_stage(evidence, checks, as_of_time, candidates, case.question.retrieval.anchor_keywords)

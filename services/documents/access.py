@@ -1,0 +1,49 @@
+"""Who may change a document: those who may read it. What may not be read is not found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from citemesh.auth.principal import Principal
+from citemesh.rpc.errors import ServiceError
+from citemesh.store.contract import StoreReader, StoreWriter
+from citemesh.v1 import errors_pb2
+from citemesh.v1.document_pb2 import Document
+
+
+def find_versions(reader: StoreReader, principal: Principal, document_id: str) -> list[Document]:
+    """All versions that the caller may read, newest first. Raises DOCUMENT_NOT_FOUND where there is none."""
+    versions = reader.document_versions(principal, document_id)
+    if not versions:
+        raise not_found(document_id)
+    return versions
+
+
+def not_found(document_id: str) -> ServiceError:
+    """The same for what does not exist and what may not be read."""
+    return ServiceError(
+        errors_pb2.ERROR_REASON_DOCUMENT_NOT_FOUND, "There is no such document for you.", document_id=document_id[:200]
+    )
+
+
+def refuse_hidden(reader: StoreReader, writer: StoreWriter, principal: Principal, document_id: str) -> list[Document]:
+    """The versions of a document that the caller is about to write; empty for a new one.
+
+    Raises PERMISSION_DENIED where a document of this id exists that the caller may not read: a new version would
+    replace it, and could open its older versions.
+    """
+    versions = reader.document_versions(principal, document_id)
+    if not versions and _exists(writer, principal.tenant_id, document_id):
+        raise ServiceError(errors_pb2.ERROR_REASON_PERMISSION_DENIED, "This document id is taken: choose another one.")
+    return versions
+
+
+def _exists(writer: StoreWriter, tenant_id: str, document_id: str) -> bool:
+    """Asks by a change of no pages, the one call that says whether a document is there whoever may read it."""
+    try:
+        writer.replace_pages(tenant_id, document_id, 1, (), passages=(), vectors=np.zeros((0, 0), dtype=np.float32))
+    except ServiceError as error:
+        if error.reason == errors_pb2.ERROR_REASON_DOCUMENT_NOT_FOUND:
+            return False
+        raise
+    return True

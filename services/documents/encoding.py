@@ -1,0 +1,75 @@
+"""Vectors of passages: what is encoded, in batches, one ingest at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from citemesh.models.encoder import Encoder
+from citemesh.v1.evidence_pb2 import Passage
+from citemesh.v1.retrieval_pb2 import EncoderContract
+
+Vectors = npt.NDArray[np.float32]
+_CONTEXT_CHAR_COUNT = 160
+
+
+def text_to_encode(passage: Passage) -> str:
+    """Title and inner sections, what a part of a list or table stands under, then the text.
+
+    A paragraph seldom names what it is about; its title does. A section's number would be noise to the encoder, and
+    the outermost sections repeat the title.
+    """
+    above = [passage.title, *passage.section_path[-2:]]
+    heads: list[str] = []
+    for head in above:
+        head = head.strip()
+        if head and head not in heads and not passage.text.startswith(head):
+            heads.append(head)
+    context = passage.heading_context[:_CONTEXT_CHAR_COUNT]
+    return "\n".join(filter(None, [". ".join(heads), context, passage.text]))
+
+
+def encoder_contract(encoder: Encoder) -> EncoderContract:
+    """The encoder as an index records it, canary vectors included. Takes about 10 ms."""
+    known = encoder.contract
+    canaries = encoder.encode_canaries()
+    return EncoderContract(
+        model=known.model_id,
+        revision=known.revision,
+        query_prefix=known.query_prefix,
+        passage_prefix=known.passage_prefix,
+        dimension_count=known.dimension_count,
+        normalized=known.normalised,
+        metric=known.metric,
+        canary_vectors=canaries.ravel().tolist(),
+    )
+
+
+class PassageEncoder:
+    """Encodes the passages of one document after the other: the encoder's threads take every core as it is."""
+
+    def __init__(self, encoder: Encoder, batch_size: int) -> None:
+        self._encoder = encoder
+        self._batch_size = batch_size
+        self._turn = asyncio.Lock()
+
+    async def encode(self, passages: Sequence[Passage]) -> Vectors:
+        """Vectors [passages, dimensions], of length 1. The turn passes to other documents between batches."""
+        texts = [text_to_encode(passage) for passage in passages]
+        parts: list[Vectors] = [np.zeros((0, self._encoder.contract.dimension_count), dtype=np.float32)]
+        for start in range(0, len(texts), self._batch_size):
+            async with self._turn:
+                batch = texts[start : start + self._batch_size]
+                parts.append(await asyncio.to_thread(self._encoder.encode_passages, batch))
+        return np.concatenate(parts)
+
+    def encode_blocking(self, passages: Sequence[Passage]) -> Vectors:
+        """The same in the calling thread, for re-encoding a whole store."""
+        return self._encoder.encode_passages([text_to_encode(passage) for passage in passages])
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text by the encoder's tokenizer."""
+        return self._encoder.tokenizer.count_tokens(texts)

@@ -1,0 +1,94 @@
+"""The extractive generator: an answer made only of spans of the evidence, each quoted and cited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from citemesh.v1 import answer_pb2, generation_pb2
+from services.generation.answerability import estimate_answerability, find_signals
+from services.generation.asks import Ask, read_asks
+from services.generation.comparing import pick_compared
+from services.generation.compose import make_claims, write_text
+from services.generation.conflicts import find_conflicts
+from services.generation.exclusions import find_excluded
+from services.generation.features import measure
+from services.generation.feedback import (
+    find_keywords,
+    find_pending_references,
+    find_unstructured_pages,
+    write_caveats,
+)
+from services.generation.listing import fill_items
+from services.generation.ranking import rank_merit
+from services.generation.scene import Scene, read_scene
+from services.generation.selection import Pick, pick_units
+from services.generation.settings import GenerationSettings
+from services.generation.token_match import TokenEncoder
+
+Matrix = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One ask with what was found for it."""
+
+    ask: Ask
+    merit: Matrix
+    """[units]: how well each unit of the scene answers."""
+    picks: list[Pick]
+    answerability: float
+    is_answered: bool
+
+
+def answer_from_evidence(
+    request: generation_pb2.GenerateRequest, encoder: TokenEncoder, settings: GenerationSettings
+) -> answer_pb2.AnswerWithEvidence:
+    """A provisional answer with its feedback fields; no claims where the evidence does not answer.
+
+    Blocks for the encoding of the units (see GenerationSettings.max_unit_count): run it off the event loop.
+    """
+    asks = read_asks(request.parsed_question)
+    scene = read_scene(request.evidence, asks, encoder, settings.max_unit_count)
+    excluded = find_excluded(scene, request.failed_verdicts, request.failed_claims)
+    parts = [answer_part(scene, ask, encoder, settings, excluded) for ask in asks]
+    return assemble(request, scene, parts)
+
+
+def answer_part(
+    scene: Scene, ask: Ask, encoder: TokenEncoder, settings: GenerationSettings, excluded: frozenset[int]
+) -> Part:
+    """Pick the units for one ask and judge whether they answer it."""
+    features = measure(scene, ask, encoder)
+    merit = rank_merit(features)
+    picks = pick_compared(scene, ask, merit, settings, excluded) or pick_units(scene, ask, merit, settings, excluded)
+    answerability = estimate_answerability(find_signals(scene, ask, features, picks))
+    return Part(ask, merit, picks, answerability, bool(picks) and answerability >= settings.min_answerability)
+
+
+def assemble(
+    request: generation_pb2.GenerateRequest, scene: Scene, parts: Sequence[Part]
+) -> answer_pb2.AnswerWithEvidence:
+    """Claims, text and feedback of all parts."""
+    answered = [part for part in parts if part.is_answered]
+    claims = make_claims(scene, [(part.ask, part.picks) for part in answered])
+    answer = answer_pb2.AnswerWithEvidence(
+        text=write_text(claims),
+        claims=[claim for claim, _ in claims],
+        confidence=min((part.answerability for part in parts), default=0.0),
+        unanswered_sub_questions=[part.ask.index for part in parts if not part.is_answered],
+        language=parts[0].ask.language if parts else "en",
+    )
+    fill_items(answer, request, scene, claims)
+    answer.conflicts.extend(find_conflicts(scene, [(part.merit, part.picks) for part in answered]))
+    answer.pending_references.extend(find_pending_references(request.parsed_question, scene, parts))
+    answer.unstructured_pages.extend(find_unstructured_pages(scene, parts))
+    answer.context_structured = not answer.unstructured_pages
+    is_short = answer.HasField("expected_count") and len(answer.items) < answer.expected_count
+    answer.complete_answer_found = bool(claims) and not answer.unanswered_sub_questions and not is_short
+    answer.discovered_keywords.extend(find_keywords(scene, parts, answer.complete_answer_found))
+    answer.caveats.extend(write_caveats(answer, scene))
+    return answer

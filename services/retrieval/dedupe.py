@@ -1,0 +1,51 @@
+"""Merging passages that say the same; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from citemesh.v1.evidence_pb2 import Passage
+
+# Of 64 bits; unrelated texts differ in about 32.
+_MAX_BIT_DIFFERENCE = 3
+# A simhash of few words says little.
+_MIN_WORD_COUNT = 12
+
+_WORD = re.compile(r"\w+(?:[.,:/'’-]\w+)*")
+
+# Words whose coming and going changes no fact; negations, numbers and names are none of them.
+_FILLERS = frozenset(
+    ("a", "an", "the", "that", "this", "these", "those", "and", "also", "such", "then", "thus", "please")
+)
+
+
+def keep_distinct(passages: Sequence[Passage]) -> list[Passage]:
+    """`passages` without those that repeat an earlier one, word for word or nearly so.
+
+    Nearly so means that nothing but case, punctuation and filler words differs: texts that differ in a number, a name
+    or a negation may contradict each other, however many bits of their simhash agree.
+    """
+    kept: list[Passage] = []
+    hashes: set[str] = set()
+    near: list[tuple[int, tuple[str, ...]]] = []
+    for passage in passages:
+        if passage.content_hash and passage.content_hash in hashes:
+            continue
+        words = _content_words(passage)
+        if passage.simhash and len(words) >= _MIN_WORD_COUNT:
+            if any(_is_near(passage.simhash, other) and words == known for other, known in near):
+                continue
+            near.append((passage.simhash, words))
+        hashes.add(passage.content_hash)
+        kept.append(passage)
+    return kept
+
+
+def _is_near(first: int, second: int) -> bool:
+    return (first ^ second).bit_count() <= _MAX_BIT_DIFFERENCE
+
+
+def _content_words(passage: Passage) -> tuple[str, ...]:
+    words = (match.casefold() for match in _WORD.findall(passage.text))
+    return tuple(word for word in words if word not in _FILLERS)

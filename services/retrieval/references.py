@@ -1,0 +1,168 @@
+"""FollowReferences: from "see Table 3" to Table 3, first in the same document, a bounded number of times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from citemesh.auth.principal import Principal
+from citemesh.store.contract import StoreReader, VersionFilter
+from citemesh.store.labels import canonical_label
+from citemesh.v1 import question_pb2
+from citemesh.v1.evidence_pb2 import Candidate, Passage
+from citemesh.v1.question_pb2 import Reference
+from citemesh.v1.retrieval_pb2 import FollowReferencesRequest, FollowReferencesResponse
+from services.retrieval.places_of_label import has_caption, label_alternatives, stands_at
+from services.retrieval.query_checks import check_follow_references, read_time
+
+_MIN_PASSAGES_PER_REFERENCE = 3
+# A number this long, or with this many parts, names one place among all documents of a collection.
+_DISTINCT_NUMBER = re.compile(r"\d{3,}|\d+[.-]\d+[.-]\d+")
+
+
+@dataclass
+class _Step:
+    """A reference to follow, and the passages by which it was reached."""
+
+    reference: Reference
+    document_ids: tuple[str, ...]
+    trail: tuple[str, ...] = ()
+
+
+@dataclass
+class _Walk:
+    """What was found so far; nothing is visited twice."""
+
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    visited: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
+    unresolved: list[Reference] = field(default_factory=list)
+
+
+class ReferenceFollower:
+    """The domain call behind FollowReferences."""
+
+    def __init__(self, store: StoreReader, default_passage_count: int) -> None:
+        self._store = store
+        self._default_passage_count = default_passage_count
+
+    def follow(self, request: FollowReferencesRequest, principal: Principal) -> FollowReferencesResponse:
+        """The places that the references name, as far as `principal` may read them. Raises INVALID_FIELD."""
+        check_follow_references(request)
+        scope = request.scope if request.HasField("scope") else None
+        as_of = read_time(request.as_of_time) if request.HasField("as_of_time") else None
+        versions = self._store.allowed_versions(principal, scope, as_of)
+        limit = request.max_passages or self._default_passage_count
+        walk = _Walk()
+        steps = self._first_steps(request, versions)
+        for hop in range(1, (request.max_hops or 1) + 1):
+            per_reference = max(_MIN_PASSAGES_PER_REFERENCE, limit // max(1, len(steps)))
+            reached = [passage for step in steps for passage in self._take(step, versions, walk, hop, per_reference)]
+            steps = list(_next_steps(reached, walk))
+        candidates = list(walk.candidates.values())[:limit]
+        return FollowReferencesResponse(candidates=candidates, unresolved_references=walk.unresolved)
+
+    def _first_steps(self, request: FollowReferencesRequest, versions: VersionFilter) -> list[_Step]:
+        found = self._store.passages_by_id(request.from_passage_ids, versions)
+        origins = [found[each] for each in request.from_passage_ids if each in found]
+        documents = tuple(dict.fromkeys(origin.document_id for origin in origins))
+        steps = []
+        for reference in request.references:
+            holder = _find_holder(reference, origins)
+            if holder is None:
+                steps.append(_Step(reference, documents))
+            else:
+                # The document that holds the words comes first.
+                ordered = tuple(dict.fromkeys((holder.document_id, *documents)))
+                steps.append(_Step(reference, ordered, (holder.passage_id,)))
+        return steps
+
+    def _take(self, step: _Step, versions: VersionFilter, walk: _Walk, hop: int, limit: int) -> list[Passage]:
+        """Passages that a step newly reaches; they are noted in `walk`, or else the reference as unresolved."""
+        key = (step.reference.label or step.reference.surface, step.document_ids)
+        if key in walk.visited:
+            return []
+        walk.visited.add(key)
+        places = [each for each in self._find_places(step, versions) if each.passage_id not in step.trail]
+        if not places and hop == 1:
+            walk.unresolved.append(step.reference)
+        new = [each for each in places[:limit] if each.passage_id not in walk.candidates]
+        for passage in new:
+            walk.candidates[passage.passage_id] = Candidate(
+                passage=passage, hop_count=hop, hop_passage_ids=step.trail, reached_by=step.reference
+            )
+        return new
+
+    def _find_places(self, step: _Step, versions: VersionFilter) -> list[Passage]:
+        reference = step.reference
+        if reference.kind == question_pb2.REFERENCE_KIND_DOCUMENT:
+            return self._document_start(reference, versions)
+        label = canonical_label(reference.label or reference.surface)
+        documents = self._named_documents(reference, versions) or step.document_ids
+        for document_id in documents:
+            places = self._places_in(label, document_id, versions)
+            if places:
+                return places
+        if documents and not _DISTINCT_NUMBER.search(label):
+            return []
+        return self._places_anywhere(label, versions)
+
+    def _places_in(self, label: str, document_id: str, versions: VersionFilter) -> list[Passage]:
+        for alternative in label_alternatives(label):
+            found = self._store.passages_by_label([alternative], versions, [document_id])
+            if found:
+                return _prefer_own_words(label, next(iter(found.values())))
+        if not has_caption(label):
+            return []
+        passages = self._store.document_passages(versions, document_id)
+        return [passage for passage in passages if stands_at(label, passage.text)]
+
+    def _places_anywhere(self, label: str, versions: VersionFilter) -> list[Passage]:
+        """Places in any document: all of them, as only the reader can tell which is meant."""
+        for alternative in label_alternatives(label):
+            found = self._store.passages_by_label([alternative], versions)
+            if found:
+                return _prefer_own_words(label, next(iter(found.values())))
+        return []
+
+    def _named_documents(self, reference: Reference, versions: VersionFilter) -> tuple[str, ...]:
+        """The document that a reference names by id, or by something like its title."""
+        if not reference.document_id:
+            return ()
+        if self._store.document_passages(versions, reference.document_id):
+            return (reference.document_id,)
+        return tuple(self._store.documents_by_title(reference.document_id, versions, 1))
+
+    def _document_start(self, reference: Reference, versions: VersionFilter) -> list[Passage]:
+        documents = self._named_documents(reference, versions)
+        if not documents:
+            names = [reference.surface, reference.label.removeprefix("document ")]
+            titles = (self._store.documents_by_title(name, versions, 1) for name in names if name.strip())
+            documents = tuple(next((each for each in titles if each), ()))
+        return [passage for each in documents[:1] for passage in self._store.document_passages(versions, each)]
+
+
+def _next_steps(reached: Sequence[Passage], walk: _Walk) -> Iterable[_Step]:
+    for passage in reached:
+        trail = (*walk.candidates[passage.passage_id].hop_passage_ids, passage.passage_id)
+        for reference in passage.references:
+            yield _Step(reference, (passage.document_id,), trail)
+
+
+def _find_holder(reference: Reference, origins: Sequence[Passage]) -> Passage | None:
+    """The first passage that holds the reference: as one that was found at ingest, else by its words."""
+    label = canonical_label(reference.label)
+    for origin in origins:
+        if label and any(canonical_label(each.label) == label for each in origin.references):
+            return origin
+    words = " ".join((reference.surface or reference.label).lower().split())
+    return next((each for each in origins if words and words in " ".join(each.text.lower().split())), None)
+
+
+def _prefer_own_words(label: str, passages: Sequence[Passage]) -> list[Passage]:
+    """For "section 1003.2(b)(1)" found as section 1003.2: passages with the paragraph's mark first."""
+    marks = re.findall(r"\([a-z0-9]+\)", label)
+    if not marks:
+        return list(passages)
+    innermost = marks[-1]
+    return sorted(passages, key=lambda passage: innermost not in passage.text.lower())

@@ -1,0 +1,177 @@
+"""The queue of answers withheld for review, in SQLite; it outlives the process.
+
+A tenant is a partition: no call reaches a review of another one. Within it, people see the reviews of their own
+questions, and members of the reviewers' group see and decide all.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import uuid
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from citemesh.auth.principal import Principal
+from citemesh.rpc.errors import ServiceError, invalid_argument
+from citemesh.v1 import errors_pb2, validation_pb2
+from citemesh.v1.answer_pb2 import ClaimVerdict
+from citemesh.v1.validation_pb2 import Review, ReviewState
+
+FILE_NAME: Final = "reviews.sqlite3"
+DEFAULT_PAGE_SIZE: Final = 50
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS reviews (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    review_id TEXT NOT NULL UNIQUE,
+    tenant_id TEXT NOT NULL,
+    asked_by TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    review BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS reviews_by_tenant ON reviews (tenant_id, position);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPage:
+    """Reviews, oldest first, and the token of the next page ("" where there is none)."""
+
+    reviews: list[Review]
+    next_page_token: str
+
+
+class ReviewQueue:
+    """The queue in one SQLite file. Calls block for a millisecond or so; safe from several threads."""
+
+    def __init__(self, folder: Path, reviewer_group: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._reviewer_group = reviewer_group
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(folder / FILE_NAME, check_same_thread=False, timeout=5.0)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.executescript(_SCHEMA)
+
+    def add(
+        self,
+        request: validation_pb2.ValidateRequest,
+        verdicts: Iterable[ClaimVerdict],
+        principal: Principal,
+        now: datetime,
+    ) -> str:
+        """Keep a withheld answer; returns its review_id."""
+        review = Review(
+            review_id=uuid.uuid4().hex,
+            state=ReviewState.REVIEW_STATE_OPEN,
+            question=request.parsed_question.original_question,
+            answer=request.answer,
+            verdicts=verdicts,
+            create_time=_write_time(now),
+        )
+        row = (review.review_id, principal.tenant_id, principal.user_id, review.state, review.SerializeToString())
+        with self._lock, self._connection:
+            self._connection.execute(
+                "INSERT INTO reviews (review_id, tenant_id, asked_by, state, review) VALUES (?, ?, ?, ?, ?)", row
+            )
+        return review.review_id
+
+    def list(self, request: validation_pb2.ListReviewsRequest, principal: Principal) -> ReviewPage:
+        """A page of what `principal` may see. Raises ServiceError INVALID_FIELD for a token that none of ours is."""
+        size = request.page_size or DEFAULT_PAGE_SIZE
+        query = (
+            "SELECT position, review FROM reviews WHERE tenant_id = ? AND position > ?"
+            " AND (? = 0 OR state = ?) AND (? OR asked_by = ?) ORDER BY position LIMIT ?"
+        )
+        values = (
+            principal.tenant_id,
+            _read_token(request.page_token),
+            request.state,
+            request.state,
+            self._is_reviewer(principal),
+            principal.user_id,
+            size + 1,
+        )
+        with self._lock, closing(self._connection.execute(query, values)) as cursor:
+            rows = cursor.fetchall()
+        page = [Review.FromString(blob) for _, blob in rows[:size]]
+        return ReviewPage(page, str(rows[size - 1][0]) if len(rows) > size else "")
+
+    def decide(self, request: validation_pb2.DecideReviewRequest, principal: Principal, now: datetime) -> Review:
+        """End a review. Raises ServiceError: not a reviewer, no such review in the tenant, or decided before."""
+        if not self._is_reviewer(principal):
+            raise ServiceError(
+                errors_pb2.ERROR_REASON_PERMISSION_DENIED, f"Only members of {self._reviewer_group} decide reviews."
+            )
+        with self._lock, self._connection:
+            review = self._find(request.review_id, principal.tenant_id)
+            if review.state != ReviewState.REVIEW_STATE_OPEN:
+                raise ServiceError(
+                    errors_pb2.ERROR_REASON_CONFLICTING_UPDATE, "The review was decided before: list it again."
+                )
+            review.state = request.state
+            review.comment = request.comment
+            review.decided_by = principal.user_id
+            review.decide_time.CopyFrom(_write_time(now))
+            changed = self._connection.execute(
+                "UPDATE reviews SET state = ?, review = ? WHERE review_id = ? AND state = ?",
+                (review.state, review.SerializeToString(), review.review_id, ReviewState.REVIEW_STATE_OPEN),
+            ).rowcount
+            if changed == 0:
+                # Another process shares the file and was faster.
+                raise ServiceError(
+                    errors_pb2.ERROR_REASON_CONFLICTING_UPDATE, "The review was decided before: list it again."
+                )
+        return review
+
+    def count_open(self) -> int:
+        """Reviews that wait, over all tenants: a gauge for operators, never shown to a caller."""
+        with (
+            self._lock,
+            closing(
+                self._connection.execute(
+                    "SELECT COUNT(*) FROM reviews WHERE state = ?", (ReviewState.REVIEW_STATE_OPEN,)
+                )
+            ) as cursor,
+        ):
+            return int(cursor.fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _find(self, review_id: str, tenant_id: str) -> Review:
+        with closing(
+            self._connection.execute(
+                "SELECT review FROM reviews WHERE review_id = ? AND tenant_id = ?", (review_id, tenant_id)
+            )
+        ) as cursor:
+            row = cursor.fetchone()
+        if row is None:
+            raise ServiceError(errors_pb2.ERROR_REASON_REVIEW_NOT_FOUND, "No such review.", review_id=review_id[:64])
+        return Review.FromString(row[0])
+
+    def _is_reviewer(self, principal: Principal) -> bool:
+        return self._reviewer_group in principal.groups
+
+
+def _read_token(token: str) -> int:
+    if not token:
+        return 0
+    if not token.isascii() or not token.isdigit() or len(token) > 18:
+        raise invalid_argument("page_token", "must come from an earlier response")
+    return int(token)
+
+
+def _write_time(time: datetime) -> Timestamp:
+    timestamp = Timestamp()
+    timestamp.FromDatetime(time.astimezone(UTC))
+    return timestamp

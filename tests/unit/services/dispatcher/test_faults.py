@@ -1,0 +1,210 @@
+"""Slow and failing stages: the deadline holds, the fallback of the table is taken, nothing unchecked is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from citemesh.rpc.errors import error_reason
+from citemesh.v1 import activation_pb2, answer_pb2, budget_pb2, dispatcher_pb2, errors_pb2, history_pb2, question_pb2
+from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, parsed, running
+
+ANSWERED = answer_pb2.ANSWER_OUTCOME_ANSWERED
+ABSTAINED = answer_pb2.ANSWER_OUTCOME_ABSTAINED_INSUFFICIENT_EVIDENCE
+SOURCES_ONLY = answer_pb2.ANSWER_OUTCOME_SOURCES_ONLY
+UNAVAILABLE = answer_pb2.ANSWER_OUTCOME_RETRIEVAL_UNAVAILABLE
+
+DOWN = errors_pb2.ERROR_REASON_UPSTREAM_UNAVAILABLE
+
+
+@pytest.fixture
+async def mesh(tmp_path: Path) -> AsyncIterator[FakeMesh]:
+    async with running(FakeMesh(), tmp_path) as mesh:
+        yield mesh
+
+
+async def ask(mesh: FakeMesh, *, timeout: float = 5.0, stub_metadata: object = METADATA) -> dispatcher_pb2.AnswerResponse:
+    request = dispatcher_pb2.AnswerRequest(question=QUESTION)
+    response = await mesh.stub.Answer(request, timeout=timeout, metadata=METADATA)
+    replayed = await mesh.stub.Replay(dispatcher_pb2.ReplayRequest(recorded=response), metadata=METADATA)
+    assert replayed.agrees, replayed.differences
+    return response
+
+
+async def settle(mesh: FakeMesh) -> None:
+    """Give cancelled handlers a moment to end, then see that none is left."""
+    for _ in range(20):
+        if not +mesh.running:
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail(f"left running: {+mesh.running}")
+
+
+@pytest.mark.parametrize(
+    ("slow", "outcome"),
+    [
+        ("Understand", ANSWERED),
+        ("Profile", ANSWERED),
+        ("Retrieve", UNAVAILABLE),
+        ("FollowReferences", ANSWERED),
+        ("Rerank", ANSWERED),
+        ("AssembleContext", ANSWERED),
+        ("GetPassages", UNAVAILABLE),
+        ("Generate", SOURCES_ONLY),
+        ("Validate", SOURCES_ONLY),
+    ],
+)
+async def test_the_deadline_holds_whatever_stage_is_slow(
+    mesh: FakeMesh, slow: str, outcome: answer_pb2.AnswerOutcome.ValueType
+) -> None:
+    mesh.delays_s[slow] = 30.0
+    started = time.monotonic()
+    response = await ask(mesh, timeout=2.0)
+    assert time.monotonic() - started < 2.1
+    assert response.outcome == outcome
+    await settle(mesh)
+
+
+async def test_a_slow_second_pass_leaves_the_first_answer(mesh: FakeMesh) -> None:
+    mesh.delays_s["Generate:2"] = 30.0
+    response = await ask(mesh, timeout=1.0)
+    assert response.outcome == ANSWERED
+    assert response.stop_reason in (history_pb2.STOP_REASON_STAGE_FAILED, history_pb2.STOP_REASON_DEADLINE_SPENT)
+    assert len(response.history) == 2
+    await settle(mesh)
+
+
+async def test_time_that_ends_within_a_pass_is_recorded_and_replayed(mesh: FakeMesh) -> None:
+    """Many slow stages, none over its own share: the guard ends the request, and the sources so far come back."""
+    for name in ("Understand", "Retrieve", "Rerank", "AssembleContext"):
+        mesh.delays_s[name] = 0.09
+    mesh.delays_s["Generate"] = 30.0
+    response = await ask(mesh, timeout=0.7)
+    assert response.outcome == SOURCES_ONLY
+    assert {unit.passage_id for unit in response.evidence} >= {"p1", "p2"}
+    await settle(mesh)
+
+
+async def test_nothing_in_time_is_deadline_exceeded(mesh: FakeMesh) -> None:
+    mesh.delays_s = {"Understand": 30.0, "Profile": 30.0, "Retrieve": 30.0}
+    started = time.monotonic()
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await mesh.stub.Answer(dispatcher_pb2.AnswerRequest(question=QUESTION), timeout=0.12, metadata=METADATA)
+    assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    assert time.monotonic() - started < 0.22
+    await settle(mesh)
+
+
+@pytest.mark.parametrize(
+    ("failing", "stage", "branch", "outcome"),
+    [
+        ("Understand", budget_pb2.STAGE_UNDERSTAND, "original_question", ANSWERED),
+        ("Profile", budget_pb2.STAGE_PROFILE, "unknown_scope", ANSWERED),
+        ("Retrieve", budget_pb2.STAGE_RETRIEVE, "", UNAVAILABLE),
+        ("FollowReferences", budget_pb2.STAGE_FOLLOW_REFERENCES, "without_references", ANSWERED),
+        ("Rerank", budget_pb2.STAGE_RERANK, "first_stage", ANSWERED),
+        ("AssembleContext", budget_pb2.STAGE_ASSEMBLE, "fused_order", ANSWERED),
+        ("GetPassages", budget_pb2.STAGE_RECHECK, "", UNAVAILABLE),
+        ("Generate", budget_pb2.STAGE_GENERATE, "", SOURCES_ONLY),
+        ("Validate", budget_pb2.STAGE_VALIDATE, "", SOURCES_ONLY),
+    ],
+)
+async def test_a_failing_stage_takes_the_branch_of_the_table(
+    mesh: FakeMesh,
+    failing: str,
+    stage: budget_pb2.Stage.ValueType,
+    branch: str,
+    outcome: answer_pb2.AnswerOutcome.ValueType,
+) -> None:
+    mesh.failures[failing] = DOWN
+    response = await ask(mesh)
+    assert response.outcome == outcome
+    report = next(item for item in response.stage_reports if item.stage == stage)
+    assert report.branch == branch
+    assert report.error_reason == "UPSTREAM_UNAVAILABLE"
+    if outcome != ANSWERED:
+        assert not response.answer.claims and not response.answer.text
+
+
+async def test_without_rerank_weak_words_abstain(mesh: FakeMesh) -> None:
+    mesh.failures["Rerank"] = DOWN
+    mesh.passages = (mesh.passages[2],)
+    plan = question_pb2.RetrievalPlan(main_query=QUESTION, anchor_keywords=["alarm", "device", "wait"])
+    mesh.parse = lambda question: parsed(question, retrieval=plan)
+    response = await ask(mesh)
+    assert response.outcome == ABSTAINED
+    assert not mesh.requests("Generate")
+
+
+async def test_one_failed_leg_leaves_the_other(mesh: FakeMesh) -> None:
+    mesh.failed_legs[activation_pb2.PATTERN_KEYWORD] = "STORE_UNAVAILABLE"
+    response = await ask(mesh)
+    assert response.outcome == ANSWERED
+    legs = {query.leg for request in mesh.requests("Retrieve") for query in request.queries}
+    assert activation_pb2.PATTERN_DENSE in legs, "the rules had left it off; the failure brought it in"
+
+
+async def test_both_failed_legs_are_no_statement_about_the_documents(mesh: FakeMesh) -> None:
+    mesh.failed_legs = dict.fromkeys((activation_pb2.PATTERN_KEYWORD, activation_pb2.PATTERN_DENSE), "MODEL_UNAVAILABLE")
+    response = await ask(mesh)
+    assert response.outcome == UNAVAILABLE
+    assert response.stop_reason == history_pb2.STOP_REASON_STAGE_FAILED
+    assert "says nothing about what the documents hold" in response.message
+
+
+async def test_what_was_revoked_is_neither_cited_nor_shown(mesh: FakeMesh) -> None:
+    mesh.hidden = {"p1", "p2", "p3", "p4"}
+    response = await ask(mesh)
+    assert response.outcome == ABSTAINED
+    assert not response.evidence and not mesh.requests("Generate")
+    assert response.history[0].signals.gate == history_pb2.GATE_DECISION_NOT_AUTHORIZED
+
+
+async def test_what_is_superseded_is_not_cited_as_in_force(mesh: FakeMesh) -> None:
+    mesh.superseded = {"p1", "p2", "p3", "p4"}
+    response = await ask(mesh)
+    assert response.outcome == ABSTAINED
+    assert response.history[0].signals.gate == history_pb2.GATE_DECISION_NOT_IN_FORCE
+
+
+async def test_sources_are_checked_again_before_they_stand_for_an_answer(mesh: FakeMesh) -> None:
+    mesh.failures["Generate"] = errors_pb2.ERROR_REASON_LLM_TIMEOUT
+    mesh.failures["GetPassages:2+"] = DOWN
+    response = await ask(mesh)
+    assert response.outcome == UNAVAILABLE
+    assert not response.evidence
+
+
+async def test_expired_credentials_are_the_callers_to_hear_of(mesh: FakeMesh) -> None:
+    mesh.failures["Rerank"] = errors_pb2.ERROR_REASON_TOKEN_EXPIRED
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await mesh.stub.Answer(dispatcher_pb2.AnswerRequest(question=QUESTION), timeout=2.0, metadata=METADATA)
+    assert error_reason(caught.value) == errors_pb2.ERROR_REASON_TOKEN_EXPIRED
+
+
+@pytest.mark.parametrize("rpc", ["Understand", "Profile", "Retrieve"])
+async def test_expired_credentials_in_the_opening(mesh: FakeMesh, rpc: str) -> None:
+    mesh.failures[rpc] = errors_pb2.ERROR_REASON_TOKEN_EXPIRED
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await mesh.stub.Answer(dispatcher_pb2.AnswerRequest(question=QUESTION), timeout=2.0, metadata=METADATA)
+    assert error_reason(caught.value) == errors_pb2.ERROR_REASON_TOKEN_EXPIRED
+
+
+async def test_a_caller_who_hangs_up_leaves_no_handler_running(mesh: FakeMesh) -> None:
+    mesh.delays_s["Generate"] = 30.0
+    call = mesh.stub.Answer(dispatcher_pb2.AnswerRequest(question=QUESTION), timeout=20.0, metadata=METADATA)
+    while not mesh.running["Generate"]:
+        await asyncio.sleep(0.01)
+    call.cancel()
+    await settle(mesh)
+
+
+async def test_the_callers_credentials_go_with_every_call(tmp_path: Path) -> None:
+    async with running(FakeMesh(), tmp_path, CITEMESH_AUTH_ALLOW_ANONYMOUS="false") as mesh:
+        response = await ask(mesh)
+    assert response.outcome == ANSWERED
