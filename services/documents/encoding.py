@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from citemesh.models.encoder import Encoder
 from citemesh.v1.evidence_pb2 import Passage
-from citemesh.v1.retrieval_pb2 import EncoderContract
 
 Vectors = npt.NDArray[np.float32]
 _CONTEXT_CHAR_COUNT = 160
@@ -30,22 +29,6 @@ def text_to_encode(passage: Passage) -> str:
             heads.append(head)
     context = passage.heading_context[:_CONTEXT_CHAR_COUNT]
     return "\n".join(filter(None, [". ".join(heads), context, passage.text]))
-
-
-def encoder_contract(encoder: Encoder) -> EncoderContract:
-    """The encoder as an index records it, canary vectors included. Takes about 10 ms."""
-    known = encoder.contract
-    canaries = encoder.encode_canaries()
-    return EncoderContract(
-        model=known.model_id,
-        revision=known.revision,
-        query_prefix=known.query_prefix,
-        passage_prefix=known.passage_prefix,
-        dimension_count=known.dimension_count,
-        normalized=known.normalised,
-        metric=known.metric,
-        canary_vectors=canaries.ravel().tolist(),
-    )
 
 
 class PassageEncoder:

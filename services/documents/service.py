@@ -15,10 +15,11 @@ from citemesh.rpc.errors import ServiceError
 from citemesh.rpc.spec import ServiceSpec, StartContext
 from citemesh.store.contract import StoreReader, StoreWriter
 from citemesh.store.embedded.open import open_reader, open_writer
+from citemesh.store.encoder_match import describe_encoder
 from citemesh.v1 import documents_pb2_grpc, errors_pb2
 from citemesh.v1.retrieval_pb2 import EncoderContract
 from services.documents.catalogue import Catalogue
-from services.documents.encoding import PassageEncoder, encoder_contract
+from services.documents.encoding import PassageEncoder
 from services.documents.handler import DocumentsHandler
 from services.documents.ingest import Ingester
 from services.documents.parsing.sandbox import ParserSandbox
@@ -72,7 +73,7 @@ async def start(context: StartContext) -> DocumentsService:
     documents = DocumentReader(sandbox, limits, settings.lengths(), encoder.count_tokens, settings.max_file_size_bytes)
     writer = await asyncio.to_thread(open_writer, context.state_dir)
     reader = await asyncio.to_thread(open_reader, context.state_dir)
-    contract = await asyncio.to_thread(encoder_contract, loaded)
+    contract = await asyncio.to_thread(describe_encoder, loaded)
     mismatch = await asyncio.to_thread(_agree, writer, contract, encoder, settings.reindex_at_start)
     handler = DocumentsHandler(
         uploads,

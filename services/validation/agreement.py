@@ -128,8 +128,12 @@ def _compare_quantities(claim: str, quote: str, context: str) -> Disagreement | 
 
 
 def _judge_missing(quantity: Quantity, quoted: list[Quantity]) -> Verdict.ValueType:
-    """Another value of the same unit says otherwise; without one nothing is said."""
-    otherwise = any(other.unit == quantity.unit and quantity.unit for other in quoted)
+    """Another value of the same unit, or the same value of another one, says otherwise; else nothing is said."""
+    if not quantity.unit:
+        return Verdict.VERDICT_UNSUPPORTED
+    otherwise = any(
+        other.unit == quantity.unit or (other.unit and other.readings & quantity.readings) for other in quoted
+    )
     return Verdict.VERDICT_CONTRADICTED if otherwise else Verdict.VERDICT_UNSUPPORTED
 
 

@@ -198,7 +198,10 @@ class StoreContract:
         self.put(writer, tmp_path, "policy", ["Old rule."], start="2024-01-01")
         self.put(writer, tmp_path, "policy", ["New rule."], start="2025-01-01")
         path = reader.original_file(ANNA, "policy", 1)
+        assert writer.exists("acme", "policy")
+        assert not writer.exists("umbrella", "policy")
         assert writer.delete("acme", "policy") == 2
+        assert not writer.exists("acme", "policy")
         assert writer.delete("acme", "policy") == 0
         assert self.found(reader, ANNA, "rule") == set()
         assert self.nearest(reader, ANNA, "New rule.") == []

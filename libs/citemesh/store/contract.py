@@ -195,6 +195,10 @@ class StoreWriter(Protocol):
         """
         ...
 
+    def exists(self, tenant_id: str, document_id: str) -> bool:
+        """Whether there is such a document, whoever may read it: for deciding who may write it, never for an answer."""
+        ...
+
     def delete(self, tenant_id: str, document_id: str) -> int:
         """Remove a document with all its versions and files; return how many versions there were (0: unknown)."""
         ...

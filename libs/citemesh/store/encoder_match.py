@@ -32,8 +32,7 @@ def describe_encoder(encoder: CanaryEncoder) -> EncoderContract:
     contract = encoder.contract
     return EncoderContract(
         model=contract.model_id,
-        # Pooling and length change vectors as much as weights do.
-        revision=f"{contract.revision}/{contract.pooling}/{contract.max_token_count}",
+        revision=contract.revision,
         query_prefix=contract.query_prefix,
         passage_prefix=contract.passage_prefix,
         dimension_count=contract.dimension_count,

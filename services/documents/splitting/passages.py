@@ -182,6 +182,8 @@ class _Filler:
             for piece in pieces[1:-1]:
                 self._done.append(piece)
             self._open = [pieces[-1]]
+        if block.attached and self._total() >= self._lengths.least:
+            self._close()  # what follows a list is seldom about it
 
 
 def _kind_of(pieces: Sequence[Piece]) -> PassageKind.ValueType:
@@ -191,7 +193,7 @@ def _kind_of(pieces: Sequence[Piece]) -> PassageKind.ValueType:
         weight[piece.kind] = weight.get(piece.kind, 0) + piece.token_count
     if len(weight) > 1:
         weight.pop(_HEADING, None)
-    return max(weight, key=lambda kind: weight[kind] * (2 if kind == _LIST else 1))
+    return max(weight, key=lambda kind: weight[kind] * (3 if kind == _LIST else 1))
 
 
 def _join(pieces: Sequence[Piece], kind: PassageKind.ValueType) -> Piece:

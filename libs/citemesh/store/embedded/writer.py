@@ -152,6 +152,11 @@ class EmbeddedWriter:
         self._keyword.catch_up(tenant_id)
         return changed
 
+    def exists(self, tenant_id: str, document_id: str) -> bool:
+        """See StoreWriter."""
+        with self._database.snapshot() as connection:
+            return _find_document(connection, tenant_id, document_id) is not None
+
     def delete(self, tenant_id: str, document_id: str) -> int:
         """See StoreWriter."""
         with self._write_lock:

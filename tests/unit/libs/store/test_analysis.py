@@ -23,7 +23,7 @@ def test_scripts_without_spaces_are_cut_in_pairs() -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("set --snapshot-count=5", ["snapshot-count", "5"]),
+        ("set --snapshot-count=5", ["snapshot-count"]),
         ("ETCD_UNSUPPORTED_ARCH is set", ["etcd_unsupported_arch"]),
         ("v3.5.1 of grpc.io", ["v3.5.1", "grpc.io"]),
         ("maxRetries and HTTP", ["maxretries", "http"]),
@@ -39,7 +39,7 @@ def test_identifiers_stay_whole(text: str, names: list[str]) -> None:
 def test_question_words_carry_no_meaning() -> None:
     assert content_words("What is the maximum size of a request?", ("en",)) == ["maximum", "size", "request"]
     assert content_words("What is it?", ("en",)) == ["what", "is", "it"]
-    assert content_words("Wie groß ist die Anfrage?", ("en", "de")) == ["wie", "groß", "anfrage"]
+    assert content_words("Wie groß ist die Anfrage?", ("en", "de")) == ["groß", "anfrage"]
 
 
 def test_a_word_has_a_form_for_each_language() -> None:

@@ -1,0 +1,81 @@
+"""The queue of withheld answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from citemesh.auth.principal import Principal
+from citemesh.rpc.errors import ServiceError
+from citemesh.v1 import errors_pb2
+from citemesh.v1.validation_pb2 import DecideReviewRequest, ListReviewsRequest, ReviewState
+from services.validation.reviews import ReviewQueue
+from tests.unit.services.validation.builders import NOW, request
+
+ASKER = Principal("acme", "ana", frozenset({"staff"}))
+REVIEWER = Principal("acme", "rita", frozenset({"reviewers"}))
+STRANGER = Principal("other", "rita", frozenset({"reviewers"}))
+COLLEAGUE = Principal("acme", "carl", frozenset({"staff"}))
+RELEASED = ReviewState.REVIEW_STATE_RELEASED
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[ReviewQueue]:
+    made = ReviewQueue(tmp_path, "reviewers")
+    yield made
+    made.close()
+
+
+def add(queue: ReviewQueue, count: int = 1) -> list[str]:
+    return [queue.add(request(f"Question {number}?", [], []), [], ASKER, NOW) for number in range(count)]
+
+
+def test_people_see_their_own_and_reviewers_all_of_their_tenant(queue: ReviewQueue) -> None:
+    add(queue, 2)
+    everything = ListReviewsRequest()
+    assert len(queue.list(everything, ASKER).reviews) == 2
+    assert len(queue.list(everything, REVIEWER).reviews) == 2
+    assert not queue.list(everything, COLLEAGUE).reviews
+    assert not queue.list(everything, STRANGER).reviews
+
+
+def test_pages_follow_one_another(queue: ReviewQueue) -> None:
+    ids = add(queue, 5)
+    seen, token = [], ""
+    while True:
+        page = queue.list(ListReviewsRequest(page_size=2, page_token=token), REVIEWER)
+        seen += [review.review_id for review in page.reviews]
+        token = page.next_page_token
+        if not token:
+            break
+    assert seen == ids
+    with pytest.raises(ServiceError):
+        queue.list(ListReviewsRequest(page_token="1; DROP"), REVIEWER)
+
+
+def test_a_reviewer_decides_once_and_it_survives(queue: ReviewQueue, tmp_path: Path) -> None:
+    (review_id,) = add(queue)
+    decided = queue.decide(DecideReviewRequest(review_id=review_id, state=RELEASED, comment="fine"), REVIEWER, NOW)
+    assert (decided.decided_by, decided.comment) == ("rita", "fine")
+    assert queue.count_open() == 0
+    with pytest.raises(ServiceError) as raised:
+        queue.decide(DecideReviewRequest(review_id=review_id, state=RELEASED), REVIEWER, NOW)
+    assert raised.value.reason == errors_pb2.ERROR_REASON_CONFLICTING_UPDATE
+    again = ReviewQueue(tmp_path, "reviewers")
+    assert again.list(ListReviewsRequest(state=RELEASED), REVIEWER).reviews[0].review_id == review_id
+    assert not again.list(ListReviewsRequest(state=ReviewState.REVIEW_STATE_OPEN), REVIEWER).reviews
+    again.close()
+
+
+def test_others_cannot_decide(queue: ReviewQueue) -> None:
+    (review_id,) = add(queue)
+    wanted = DecideReviewRequest(review_id=review_id, state=RELEASED)
+    with pytest.raises(ServiceError) as raised:
+        queue.decide(wanted, ASKER, NOW)
+    assert raised.value.reason == errors_pb2.ERROR_REASON_PERMISSION_DENIED
+    with pytest.raises(ServiceError) as raised:
+        queue.decide(wanted, STRANGER, NOW)
+    assert raised.value.reason == errors_pb2.ERROR_REASON_REVIEW_NOT_FOUND
+    assert queue.count_open() == 1
