@@ -41,6 +41,7 @@ TARGET = HERE / "corpus" / "cx-200-manual.pdf"
 TITLE = "CX-200 cold chain monitor: user manual"
 
 _BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=10.5, leading=15, spaceAfter=7)
+_ITEM = ParagraphStyle("item", parent=_BODY, spaceAfter=1)
 _CHAPTER = ParagraphStyle("chapter", parent=_BODY, fontName="Helvetica-Bold", fontSize=18, leading=24, spaceAfter=12)
 _SECTION = ParagraphStyle(
     "section",
@@ -189,8 +190,8 @@ def _body(source: str, width: float) -> list[Flowable]:
             story += [KeepTogether([*parts, _table(rows, width)]), Spacer(1, 10)]
             caption = None
         elif first.startswith("- "):
-            items = [ListItem(Paragraph(line[2:], _BODY), leftIndent=16) for line in lines]
-            story.append(ListFlowable(items, bulletType="bullet", start="•", leftIndent=16))
+            items = [ListItem(Paragraph(line[2:], _ITEM), leftIndent=16) for line in lines]
+            story += [ListFlowable(items, bulletType="bullet", start="•", leftIndent=16), Spacer(1, 9)]
         elif re.match(r"Table \d+\. ", first):
             caption = Paragraph(first, _CAPTION)
         elif re.match(r"Figure \d+\. ", first):

@@ -173,7 +173,7 @@ def _say_farewell(output: Output, state: Path, seconds: float) -> None:
     command = _shorten_path(Path(sys.executable).parent / "citemesh")
     output.note("Try next:")
     output.note(f'  {command} ask --state-dir {place} --trace "How long is the warranty of the monitor?"')
-    output.note(f'  {command} explain --state-dir {place} "What does Table 9 say?"')
+    output.note(f'  {command} explain --state-dir {place} "What does Table 10 say?"')
     output.note(f"  {command} documents list --state-dir {place}")
     output.note('  make demo FILES="a.pdf b.docx" ASK="..."       the same over files of your own')
     output.note(f"  {command} up --state-dir {place}               keeps the mesh running, for clients and for grpcurl")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.mesh.hosting import Mesh
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -16,3 +21,25 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip("the evaluation data is not beside this checkout (../shared/data)")
     return path
+
+
+@pytest.fixture(scope="session")
+def embedded_mesh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
+    """The seven services in one process, with the demo's documents; shared by all tests that need a real mesh."""
+    yield from _run_mesh("embedded", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def split_mesh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
+    """The same in seven processes. A test that ends one starts it again."""
+    yield from _run_mesh("split", tmp_path_factory)
+
+
+def _run_mesh(hosting: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
+    # Imported here: most tests start no process.
+    from tests.mesh.calling import ingest_corpus
+    from tests.mesh.hosting import run_mesh
+
+    with run_mesh(hosting, tmp_path_factory.mktemp(hosting)) as mesh:
+        ingest_corpus(mesh)
+        yield mesh

@@ -62,7 +62,7 @@ def left_after(policy: dispatcher_pb2.Policy, cost: budget_pb2.Cost, passes: int
 
 
 def is_spent(policy: dispatcher_pb2.Policy, left: budget_pb2.Budget) -> bool:
-    """Whether model calls or tokens are used up. A limit of 0 from the start is none: then no model is called at all."""
+    """Whether model calls or tokens are used up. A limit of 0 from the start ends nothing: no model is called then."""
     calls_spent = policy.max_model_calls > 0 and left.max_model_calls == 0
     tokens_spent = policy.max_model_token_count > 0 and left.max_model_token_count == 0
     return calls_spent or tokens_spent

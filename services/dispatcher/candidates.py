@@ -146,12 +146,15 @@ def _is_present(passage: evidence_pb2.Passage, name: str) -> bool:
 
 def trace_candidates(gathered: Gathered) -> list[dispatcher_pb2.CandidateTrace]:
     """Where the best candidates came from, without their texts."""
-    return [_trace(candidate, gathered) for candidate in list(gathered.candidates.values())[:_MAX_TRACES]]
+    selected = {unit.passage_id: unit.evidence_id for unit in gathered.evidence}
+    best = list(gathered.candidates.values())[:_MAX_TRACES]
+    return [_trace(item, gathered.found_in.get(item.passage.passage_id, 0), selected) for item in best]
 
 
-def _trace(candidate: evidence_pb2.Candidate, gathered: Gathered) -> dispatcher_pb2.CandidateTrace:
+def _trace(
+    candidate: evidence_pb2.Candidate, number: int, selected: Mapping[str, str]
+) -> dispatcher_pb2.CandidateTrace:
     passage = candidate.passage
-    selected = {unit.passage_id for unit in gathered.evidence}
     trace = dispatcher_pb2.CandidateTrace(
         passage_id=passage.passage_id,
         document_id=passage.document_id,
@@ -159,9 +162,9 @@ def _trace(candidate: evidence_pb2.Candidate, gathered: Gathered) -> dispatcher_
         section_path=passage.section_path,
         page_first=passage.page_first,
         leg_ranks=candidate.leg_ranks,
-        first_iteration_number=gathered.found_in.get(passage.passage_id, 0),
+        first_iteration_number=number,
         hop_count=candidate.hop_count,
-        evidence_id=gathered.evidence_ids.get(passage.passage_id, "") if passage.passage_id in selected else "",
+        evidence_id=selected.get(passage.passage_id, ""),
     )
     for name in ("fused_score", "relevance"):
         if candidate.HasField(name):

@@ -13,7 +13,7 @@ def failed_verdicts(verdicts: Iterable[answer_pb2.ClaimVerdict]) -> tuple[answer
 
 
 def drop_claims(answer: answer_pb2.AnswerWithEvidence, claim_ids: Collection[str]) -> answer_pb2.AnswerWithEvidence:
-    """The answer without these claims, without the items that they alone carried, and open where they alone answered."""
+    """The answer without these claims and the items that they alone carried; open again where they alone answered."""
     kept = [claim for claim in answer.claims if claim.claim_id not in claim_ids]
     gone = [claim for claim in answer.claims if claim.claim_id in claim_ids]
     corrected = answer_pb2.AnswerWithEvidence()
@@ -28,15 +28,29 @@ def drop_claims(answer: answer_pb2.AnswerWithEvidence, claim_ids: Collection[str
     return corrected
 
 
+def keep_citable(answer: answer_pb2.AnswerWithEvidence, evidence_ids: Collection[str]) -> answer_pb2.AnswerWithEvidence:
+    """The answer without items and conflicts that cite other evidence than this. Claims are for validation to judge."""
+    kept = answer_pb2.AnswerWithEvidence()
+    kept.CopyFrom(answer)
+    del kept.items[:], kept.conflicts[:]
+    kept.items.extend(item for item in answer.items if _cites_only(item.citations, evidence_ids))
+    kept.conflicts.extend(item for item in answer.conflicts if _cites_only(item.citations, evidence_ids))
+    return kept
+
+
+def _cites_only(citations: Iterable[evidence_pb2.Citation], evidence_ids: Collection[str]) -> bool:
+    return all(citation.evidence_id in evidence_ids for citation in citations)
+
+
 def tell(claims: Iterable[answer_pb2.Claim]) -> str:
-    """Claims as text, each with the numbers of its citations, counted in the order in which sources first come."""
-    numbers: dict[str, int] = {}
-    sentences = []
+    """Claims as text, a line each, with the numbers of its citations: all citations counted in the order of claims."""
+    lines = []
+    number = 0
     for claim in claims:
-        cited = dict.fromkeys(citation.evidence_id for citation in claim.citations)
-        markers = "".join(f"[{numbers.setdefault(evidence_id, len(numbers) + 1)}]" for evidence_id in cited)
-        sentences.append(f"{claim.text} {markers}".strip())
-    return "\n".join(sentences)
+        markers = "".join(f"[{number + place}]" for place in range(1, len(claim.citations) + 1))
+        number += len(claim.citations)
+        lines.append(f"{claim.text} {markers}".strip())
+    return "\n".join(lines)
 
 
 def _carried_only_by(

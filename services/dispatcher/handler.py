@@ -10,7 +10,9 @@ import grpc.aio
 
 from citemesh.rpc.deadline import remaining_s
 from citemesh.v1 import dispatcher_pb2, dispatcher_pb2_grpc
-from services.dispatcher.answering import Answering, Desk, Event, explain
+from services.dispatcher.answering import Answering, Event
+from services.dispatcher.desk import Desk
+from services.dispatcher.explaining import explain
 from services.dispatcher.replay import replay
 from services.dispatcher.requests import check_answer, check_explain, check_replay
 

@@ -74,7 +74,7 @@ async def open_request(stages: Stages, inquiry: Inquiry) -> Opening:
 
 def needs_documents(question: question_pb2.ParsedQuestion) -> bool:
     """Whether the question is to be answered from documents."""
-    return question.need in (question_pb2.RETRIEVAL_NEED_RETRIEVE, question_pb2.RETRIEVAL_NEED_UNSPECIFIED)
+    return question.need == question_pb2.RETRIEVAL_NEED_RETRIEVE
 
 
 async def _understand(stages: Stages, inquiry: Inquiry) -> question_pb2.ParsedQuestion:
@@ -88,6 +88,8 @@ async def _understand(stages: Stages, inquiry: Inquiry) -> question_pb2.ParsedQu
         return parse_plainly(inquiry.question)
     # The original is kept whatever the other side made of it.
     question.original_question = inquiry.question
+    if question.need == question_pb2.RETRIEVAL_NEED_UNSPECIFIED:
+        question.need = question_pb2.RETRIEVAL_NEED_RETRIEVE
     return question
 
 

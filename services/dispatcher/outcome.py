@@ -64,7 +64,8 @@ def outcome_of_pass(signals: history_pb2.PassSignals) -> answer_pb2.AnswerOutcom
 
 def rank_pass(signals: history_pb2.PassSignals) -> tuple[int, bool, float]:
     """The order of passes from worse to better: validated first, then complete, then the generator's confidence."""
-    return _RANKS[outcome_of_pass(signals)], signals.complete_answer_found, signals.confidence
+    complete = signals.complete_answer_found and not signals.pending_references
+    return _RANKS[outcome_of_pass(signals)], complete, signals.confidence
 
 
 def best_pass(history: Sequence[history_pb2.IterationRecord]) -> history_pb2.PassSignals:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from citemesh.rpc.errors import ServiceError, invalid_fields
 from citemesh.v1 import answer_pb2, budget_pb2, dispatcher_pb2, errors_pb2, question_pb2
 from services.dispatcher.budget import MAX_ITERATIONS
@@ -32,6 +34,7 @@ def check_answer(
             *_find_budget_violations(request.budget),
             *_find_mode_violations(request.release_mode),
             *_find_request_id_violations(request.request_id),
+            *(_find_time_violations(request.as_of_time) if request.HasField("as_of_time") else ()),
         )
     )
     pipeline = request.pipeline or DEFAULT_PIPELINE
@@ -56,6 +59,7 @@ def check_explain(request: dispatcher_pb2.ExplainRequest) -> None:
             *_find_question_violations(request.question),
             *_find_history_violations(request.history),
             *(_find_scope_violations(request.scope) if request.HasField("scope") else ()),
+            *(_find_time_violations(request.as_of_time) if request.HasField("as_of_time") else ()),
         )
     )
 
@@ -123,3 +127,10 @@ def _find_mode_violations(mode: answer_pb2.ReleaseMode.ValueType) -> Iterator[Vi
 def _find_request_id_violations(request_id: str) -> Iterator[Violation]:
     if len(request_id) > MAX_REQUEST_ID_LENGTH:
         yield "request_id", f"must hold at most {MAX_REQUEST_ID_LENGTH} characters"
+
+
+def _find_time_violations(time: Timestamp) -> Iterator[Violation]:
+    try:
+        time.ToDatetime()
+    except (ValueError, OverflowError):
+        yield "as_of_time", "must be a time between the years 1 and 9999"

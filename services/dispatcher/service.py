@@ -9,7 +9,7 @@ import grpc.aio
 from citemesh.config.load import ConfigurationError, load_settings
 from citemesh.rpc.spec import ServiceSpec, StartContext
 from citemesh.v1 import dispatcher_pb2_grpc
-from services.dispatcher.answering import Desk
+from services.dispatcher.desk import Desk
 from services.dispatcher.handler import DispatcherHandler
 from services.dispatcher.measures import Measures
 from services.dispatcher.pipelines import LoadedPipeline, PipelineError, load_pipelines

@@ -35,8 +35,10 @@ class DispatcherSettings(BaseSettings):
     min_anchor_overlap: float = Field(default=0.2, ge=0.0, le=1.0)
     """Where a smaller share of the new candidates holds an anchor keyword, the loop has drifted and ends."""
 
-    min_relevance: float = Field(default=0.2, ge=0.0, le=1.0)
-    """Calibrated relevance that the best evidence must reach before an answer is generated from it."""
+    min_relevance: float = Field(default=0.05, ge=0.0, le=1.0)
+    """Calibrated relevance that the best evidence must reach before an answer is generated from it.
+
+    Low on purpose: it turns away what is hopeless. Whether the words answer is for generation and validation to say."""
 
     allow_unvalidated: bool = False
     """Whether a caller may ask for text as it is generated, before validation."""
@@ -49,6 +51,9 @@ class DispatcherSettings(BaseSettings):
 
     max_reranked_candidates: int = Field(default=40, ge=1, le=200)
     """Candidates that the cross-encoder scores in one pass; those scored before are not scored again."""
+
+    max_scored_pairs: int = Field(default=72, ge=4, le=800)
+    """Pairs that it scores in one pass: a question of several parts is scored once for each, over fewer candidates."""
 
     max_context_token_count: int = Field(default=3000, ge=64)
     """Tokens that the evidence of one pass may take."""

@@ -13,6 +13,7 @@ from typing import Final
 from citemesh.v1 import activation_pb2, answer_pb2, budget_pb2, history_pb2
 from services.dispatcher.budget import is_spent
 from services.dispatcher.state import Case, Proposal
+from services.dispatcher.triggers import unvisited
 from services.dispatcher.words import active_patterns, fold
 
 
@@ -71,7 +72,8 @@ def is_satisfactory(signals: history_pb2.PassSignals) -> bool:
 
 
 def _satisfied(moment: Moment) -> bool:
-    return is_satisfactory(moment.now)
+    """Satisfactory, with no place left to visit that the answer asked for: one that led nowhere does not count."""
+    return is_satisfactory(moment.now) and not unvisited(moment.history)
 
 
 def _no_time_at_all(moment: Moment) -> bool:

@@ -71,9 +71,8 @@ def discovered_vocabulary(_: Case, history: History) -> Proposal | None:
 
 def pending_references(_: Case, history: History) -> Proposal | None:
     """The answer needs a place that the evidence points to: go there. Places not yet visited come first."""
-    pending = tuple(history[-1].signals.pending_references)[:MAX_REFERENCES]
-    followed = {_place(reference) for record in history for reference in record.signals.followed_references}
-    references = tuple(reference for reference in pending if _place(reference) not in followed) or pending
+    references = unvisited(history) or tuple(history[-1].signals.pending_references)
+    references = references[:MAX_REFERENCES]
     if not references:
         return None
     words = f"follow {reference_words(references)}"
@@ -182,9 +181,15 @@ def listing_step(history: History) -> int:
     return _FIRST_LISTING_SCOPE + widened - narrowed
 
 
+def unvisited(history: History) -> tuple[question_pb2.Reference, ...]:
+    """The pending references of the last pass that no pass has followed yet."""
+    followed = {_place(reference) for record in history for reference in record.signals.followed_references}
+    return tuple(item for item in history[-1].signals.pending_references if _place(item) not in followed)
+
+
 def _count_differs(now: history_pb2.PassSignals) -> bool:
     return now.HasField("expected_count") and now.item_count != now.expected_count
 
 
 def _place(reference: question_pb2.Reference) -> tuple[str, str]:
-    return reference.document_id, reference.label
+    return reference.document_id, reference.label or reference.surface

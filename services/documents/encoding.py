@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from citemesh.models.encoder import Encoder
 from citemesh.v1.evidence_pb2 import Passage
+from services.documents.parsing.markup import strip_markup
 
 Vectors = npt.NDArray[np.float32]
 _CONTEXT_CHAR_COUNT = 160
@@ -19,7 +20,7 @@ def text_to_encode(passage: Passage) -> str:
     """Title and inner sections, what a part of a list or table stands under, then the text.
 
     A paragraph seldom names what it is about; its title does. A section's number would be noise to the encoder, and
-    the outermost sections repeat the title.
+    the outermost sections repeat the title. Link targets and marks are left out.
     """
     above = [passage.title, *passage.section_path[-2:]]
     heads: list[str] = []
@@ -28,7 +29,7 @@ def text_to_encode(passage: Passage) -> str:
         if head and head not in heads and not passage.text.startswith(head):
             heads.append(head)
     context = passage.heading_context[:_CONTEXT_CHAR_COUNT]
-    return "\n".join(filter(None, [". ".join(heads), context, passage.text]))
+    return strip_markup("\n".join(filter(None, [". ".join(heads), context, passage.text])))
 
 
 class PassageEncoder:

@@ -34,8 +34,12 @@ class DocumentsSettings(BaseSettings):
     parse_cpu_s: float = Field(default=8.0, gt=0)
     """Processor seconds for a file of up to 1 MiB."""
 
-    parse_wall_s: float = Field(default=9.5, gt=0)
-    """Seconds by the clock for a file of up to 1 MiB, waiting for a turn not counted."""
+    parse_wall_s: float = Field(default=30.0, gt=0)
+    """Seconds by the clock for a file of up to 1 MiB, waiting for a turn not counted.
+
+    It ends a parser that waits for something; one that works is ended by its processor time, so that a busy machine
+    does not lose good files.
+    """
 
     parse_extra_s_per_mib: float = Field(default=1.0, ge=0)
     """Seconds more, by both counts, for each further MiB."""

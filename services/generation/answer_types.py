@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeAlias
 
 from citemesh.v1 import question_pb2
 
-_Type = question_pb2.AnswerType.ValueType
+_Type: TypeAlias = question_pb2.AnswerType.ValueType
 
 _NUMBER_WORDS = (
     "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety"
@@ -31,13 +32,16 @@ _MONTHS = (
     "|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
 )
 _DATE = re.compile(
-    rf"\b(?:{_MONTHS})\.?\s+\d|\d\.?\s+(?:de\s+)?(?:{_MONTHS})\b|\b(?:19|20)\d\d\b|\b\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?\b"
-    r"|\d{4}-\d{2}|\d+年|\d+月|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|\b(?:deadline|fiscal year|quarter|midnight|noon)\b"
+    rf"\b(?:{_MONTHS})\.?\s+\d|\d\.?\s+(?:de\s+)?(?:{_MONTHS})\b|\b(?:19|20)\d\d\b"
+    rf"|\b\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?\b"
+    r"|\d{4}-\d{2}|\d+年|\d+月|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|\b(?:deadline|fiscal year|quarter|midnight|noon)\b"
     r"|\b(?:first|last|second|third)\s+(?:\w+\s+)?(?:day|week|month|quarter)\b|\b\d{1,2}(?::\d\d)?\s*[ap]\.?m\b",
     re.IGNORECASE,
 )
 _MONEY = re.compile(
-    r"[$€£¥₹]\s?\d|\d[\d.,' ]*\s?(?:[$€£¥]|usd|eur|gbp|chf|dollars?|euros?|cents?|pounds?|francs?|yuan|万元|元|percent|%)"
+    r"[$€£¥₹]\s?\d|\d[\d.,' ]*\s?(?:[$€£¥]|usd|eur|gbp|chf|dollars?|euros?|cents?|pounds?|francs?|yuan"
+    r"|万元|元|percent|%)"
     r"|\b(?:free of charge|no (?:cost|charge)|kostenlos|gratuit)",
     re.IGNORECASE,
 )

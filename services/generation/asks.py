@@ -47,15 +47,23 @@ def _read_ask(index: int, text: str, question: question_pb2.ParsedQuestion, is_p
         index=index,
         text=text,
         language=language,
-        intent=question.intent,
-        # The type was read off the whole question: it holds for a part only where that part asks for such a thing.
+        intent=_read_intent(index, question.intent, is_part=is_part),
+        # The type was read off the whole question: of its parts only the first is sure to ask for such a thing.
         answer_type=question.answer_type if not is_part or index == 0 else question_pb2.ANSWER_TYPE_UNSPECIFIED,
         terms=terms,
         specifics=tuple(dict.fromkeys(find_specifics(text))),
     )
 
 
+def _read_intent(index: int, whole: question_pb2.Intent.ValueType, *, is_part: bool) -> question_pb2.Intent.ValueType:
+    """The intent of a part: once a comparison is split, each part asks for a fact; a listing is the first part's."""
+    if not is_part:
+        return whole
+    is_fact = whole == question_pb2.INTENT_COMPARISON or (index > 0 and whole == question_pb2.INTENT_LISTING)
+    return question_pb2.INTENT_FACTOID if is_fact else whole
+
+
 def find_specifics(text: str) -> list[str]:
     """Words of `text` that name one thing exactly, without quotes and ticks."""
     # A first word with a capital is a sentence's beginning, not a name; the patterns want more than that.
-    return [match.group(0).strip("`\"“”") for match in _SPECIFIC.finditer(text)]
+    return [match.group(0).strip('`"“”') for match in _SPECIFIC.finditer(text)]

@@ -25,7 +25,9 @@ _JOINED = re.compile(
     r"\s+(?:or|versus|vs\.?|and|than|oder|und|als|ou|et|que|y|o)\s+(?:of\s+|what\s+(?:of\s+)?|with\s+|the\s+|an?\s+|my\s+|der\s+|die\s+|das\s+)*",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"[,;:?()]|\b(?:between|of|for|does|do|is|are|from|with|how|which|what|much|take|compare|differ)\b", re.IGNORECASE)
+_BREAK = re.compile(
+    r"[,;:?()]|\b(?:between|of|for|does|do|is|are|from|with|how|which|what|much|take|compare|differ)\b", re.IGNORECASE
+)
 _LONGEST_THING_WORDS = 6
 
 

@@ -61,7 +61,11 @@ def _describe(scene: Scene, first: int, second: int) -> str:
     terms = [{term for term in scene.terms[number] if not term[:1].isdigit()} for number in (first, second)]
     shared = terms[0] & terms[1]
     smaller = min(len(terms[0]), len(terms[1]))
-    if len(shared) < MIN_SHARED_WORDS or len(shared) / smaller < SAME_SUBJECT or not _means_the_same(scene, first, second):
+    if (
+        len(shared) < MIN_SHARED_WORDS
+        or len(shared) / smaller < SAME_SUBJECT
+        or not _means_the_same(scene, first, second)
+    ):
         return ""
     figures = [_read_figures(unit.plain) for unit in (one, other)]
     names = " and ".join(f"“{source.title or source.document_id}”" for source in sources)

@@ -83,29 +83,37 @@ _REPLIES: dict[str, dict[str, str]] = {
         _GREETING: "こんにちは。文書についてご質問ください。引用を添えてお答えします。",
         _THANKS: "どういたしまして。ほかにもご質問があればどうぞ。",
         _FAREWELL: "さようなら。",
-        _ABOUT: "組織の文書に関する質問にお答えし、根拠となる箇所を引用します。文書で確認できない場合は、その旨をお伝えします。",
-        _TRANSFORM: "文書を原文のまま引用するため、以前の回答の言い換えや翻訳はできません。以前の回答は次のとおりです：",
+        _ABOUT: "組織の文書に関する質問にお答えし、"
+        "根拠となる箇所を引用します。文書で確認できない場合は、その旨をお伝えします。",
+        _TRANSFORM: "文書を原文のまま引用するため、"
+        "以前の回答の言い換えや翻訳はできません。以前の回答は次のとおりです：",
         _NO_TURN: "この会話にはまだ回答がありません。",
     },
 }
 
 _THANK_WORDS = re.compile(
-    r"\b(?:thanks?|thank you|thx|cheers|great|perfect|danke\w*|vielen dank|merci|gracias|grazie|obrigad[oa])\b|谢|感谢|ありがとう",
+    r"\b(?:thanks?|thank you|thx|cheers|great|perfect|danke\w*|vielen dank|merci|gracias|grazie|obrigad[oa])\b"
+    r"|谢|感谢|ありがとう",
     re.IGNORECASE,
 )
 _FAREWELL_WORDS = re.compile(
-    r"\b(?:bye|goodbye|see you|farewell|good night|tschüss|auf wiedersehen|ciao ciao|au revoir|adi[óo]s|hasta luego|arrivederci|até logo)\b"
+    r"\b(?:bye|goodbye|see you|farewell|good night|tschüss|auf wiedersehen|ciao ciao"
+    r"|au revoir|adi[óo]s|hasta luego|arrivederci|até logo)\b"
     r"|再见|さようなら",
     re.IGNORECASE,
 )
 _ABOUT_WORDS = re.compile(
-    r"\b(?:who|what|how) (?:are|do|can|is) (?:you|this)\b|\bwhat can i ask\b|\bare you (?:a|an|human|real)\b|\byour name\b"
-    r"|\bwer bist du\b|\bwer sind sie\b|\bwas kannst du\b|\bwas können sie\b|\bqui (?:es|êtes)[- ](?:tu|vous)\b|\bque (?:peux|pouvez)\b"
+    r"\b(?:who|what|how) (?:are|do|can|is) (?:you|this)\b|\bwhat can i ask\b"
+    r"|\bare you (?:a|an|human|real)\b|\byour name\b"
+    r"|\bwer bist du\b|\bwer sind sie\b|\bwas kannst du\b|\bwas können sie\b"
+    r"|\bqui (?:es|êtes)[- ](?:tu|vous)\b|\bque (?:peux|pouvez)\b"
     r"|\bqui[ée]n eres\b|\bqu[ée] puedes\b|\bchi sei\b|\bquem é você\b|你是谁|你能|あなたは",
     re.IGNORECASE,
 )
 # "How are you?" greets; "what are you?" asks what this is.
-_GREETS_ANYWAY = re.compile(r"\bhow (?:are|do) you(?: do(?:ing)?)?\b|\bhow is (?:it|this) going\b|\bwie geht\b", re.IGNORECASE)
+_GREETS_ANYWAY = re.compile(
+    r"\bhow (?:are|do) you(?: do(?:ing)?)?\b|\bhow is (?:it|this) going\b|\bwie geht\b", re.IGNORECASE
+)
 
 
 def answer_directly(

@@ -22,10 +22,10 @@ from services.generation.feedback import (
     find_unstructured_pages,
     write_caveats,
 )
-from services.generation.listing import fill_items
+from services.generation.listing import fill_items, pick_gathered
 from services.generation.ranking import rank_merit
 from services.generation.scene import Scene, read_scene
-from services.generation.selection import Pick, pick_units
+from services.generation.selection import Pick, pick_units, wants_list
 from services.generation.settings import GenerationSettings
 from services.generation.token_match import TokenEncoder
 
@@ -54,18 +54,25 @@ def answer_from_evidence(
     asks = read_asks(request.parsed_question)
     scene = read_scene(request.evidence, asks, encoder, settings.max_unit_count)
     excluded = find_excluded(scene, request.failed_verdicts, request.failed_claims)
-    parts = [answer_part(scene, ask, encoder, settings, excluded) for ask in asks]
+    parts = [answer_part(scene, ask, encoder, settings, excluded, request.listing) for ask in asks]
     return assemble(request, scene, parts)
 
 
 def answer_part(
-    scene: Scene, ask: Ask, encoder: TokenEncoder, settings: GenerationSettings, excluded: frozenset[int]
+    scene: Scene,
+    ask: Ask,
+    encoder: TokenEncoder,
+    settings: GenerationSettings,
+    excluded: frozenset[int] = frozenset(),
+    listing: generation_pb2.ListingContext | None = None,
 ) -> Part:
     """Pick the units for one ask and judge whether they answer it."""
     features = measure(scene, ask, encoder)
     merit = rank_merit(features)
     picks = pick_compared(scene, ask, merit, settings, excluded) or pick_units(scene, ask, merit, settings, excluded)
-    answerability = estimate_answerability(find_signals(scene, ask, features, picks))
+    if listing is not None and wants_list(ask):
+        picks = pick_gathered(scene, listing, merit, picks) or picks
+    answerability = estimate_answerability(find_signals(scene, ask, features, picks)) if picks else 0.0
     return Part(ask, merit, picks, answerability, bool(picks) and answerability >= settings.min_answerability)
 
 

@@ -50,7 +50,9 @@ def measure(scene: Scene, ask: Ask, encoder: TokenEncoder) -> Matrix:
         neighbours = _find_neighbours(scene, number)
         around = _maximum([under[number], places[unit.evidence_index], *(alone[each] for each in neighbours)])
         around_terms = scene.terms[number].union(
-            scene.lead_terms[number], scene.place_terms[unit.evidence_index], *(scene.terms[each] for each in neighbours)
+            scene.lead_terms[number],
+            scene.place_terms[unit.evidence_index],
+            *(scene.terms[each] for each in neighbours),
         )
         shape = has_shape(ask.answer_type, unit.plain)
         rows.append(

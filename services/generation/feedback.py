@@ -27,8 +27,10 @@ _SHOWN_IN: dict[question_pb2.LayoutHint.ValueType, question_pb2.ReferenceKind.Va
     question_pb2.LAYOUT_HINT_FIGURE: question_pb2.REFERENCE_KIND_FIGURE,
 }
 _ASKS_FOR_PLACE = re.compile(
-    r"\b(?:where|which (?:table|figure|section|part|chapter|appendix))\b.{0,60}\b(?:show\w*|report\w*|list\w*|present\w*|given|document\w*"
-    r"|describ\w*|illustrat\w*|compar\w*|summari\w*|find|found|see|stand)\b|\b(?:in|of|per|according to) (?:the )?(?:table|figure|appendix|chart)\b",
+    r"\b(?:where|which (?:table|figure|section|part|chapter|appendix))\b.{0,60}\b(?:show\w*|report\w*"
+    r"|list\w*|present\w*|given|document\w*"
+    r"|describ\w*|illustrat\w*|compar\w*|summari\w*|find|found|see|stand)\b"
+    r"|\b(?:in|of|per|according to) (?:the )?(?:table|figure|appendix|chart)\b",
     re.IGNORECASE,
 )
 
@@ -145,10 +147,15 @@ def find_keywords(scene: Scene, parts: Sequence[PartLike], is_complete: bool) ->
                     found.setdefault(long)
                 elif short.lower() not in asked_words and set(find_terms(long, language)) <= asked_terms:
                     found.setdefault(short)
-            elif other and set(find_terms(match.group("name"), language)[-2:]) <= asked_terms:
-                if not set(find_terms(other, language)) <= asked_terms:
-                    found.setdefault(other.strip())
+            elif other and _names_other(match.group("name"), other, asked_terms, language):
+                found.setdefault(other.strip())
     return list(found)[:MAX_KEYWORDS]
+
+
+def _names_other(name: str, other: str, asked_terms: set[str], language: str) -> bool:
+    """Whether the question holds `name` and not `other`."""
+    held = set(find_terms(name, language)[-2:]) <= asked_terms
+    return held and not set(find_terms(other, language)) <= asked_terms
 
 
 def find_unstructured_pages(scene: Scene, parts: Sequence[PartLike]) -> list[answer_pb2.PageRef]:

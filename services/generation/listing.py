@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from citemesh.v1 import answer_pb2, evidence_pb2, generation_pb2, question_pb2
 from services.generation.scene import Scene
 from services.generation.selection import Pick
+from services.generation.sentences import split_sentences, trim
+from services.generation.units import Unit
+
+Matrix = npt.NDArray[np.float32]
+Place = tuple[int, int, int]
+"""Index of an evidence, and a span of its text."""
+
+MIN_GATHERED_COUNT = 2
+GATHERED_MARGIN = 1.5
+"""Merit by which the gathered list may be below the best unit."""
+LONGEST_ITEM_CHARACTERS = 400
 
 _COUNT_WORDS = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
@@ -31,21 +45,58 @@ def read_expected_count(announcement: str) -> int | None:
     return count if 2 <= count <= 50 else None
 
 
-def check_items(
-    listing: generation_pb2.ListingContext, evidence: Sequence[evidence_pb2.Evidence]
-) -> list[answer_pb2.ListItem]:
-    """The gathered items whose quotes stand in this evidence word for word; the others are left out."""
-    texts = {each.evidence_id: each.text for each in evidence}
-    return [
-        item
-        for item in listing.items
-        if item.citations and any(is_quoted(citation, texts.get(citation.evidence_id, "")) for citation in item.citations)
-    ]
+def pick_gathered(
+    scene: Scene, listing: generation_pb2.ListingContext, merit: Matrix, own: Sequence[Pick]
+) -> list[Pick]:
+    """Picks for the announcement and every item that retrieval gathered; empty where that is not the list asked for.
+
+    It is, where its best unit is as good as the best of the evidence, or nearly so. Items whose quotes do not stand in
+    the evidence word for word are left out.
+    """
+    places = [_find_place(scene, item.citations) for item in listing.items]
+    items = [place for place in places if place is not None]
+    if len(items) < MIN_GATHERED_COUNT or not own:
+        return []
+    announcement = _find_place(scene, [listing.announcement]) if listing.HasField("announcement") else None
+    spans = [*items, announcement] if announcement else items
+    touched = [number for number, unit in enumerate(scene.units) if any(_touches(unit, span) for span in spans)]
+    if not touched or max(merit[touched]) < max(merit[pick.unit] for pick in own) - GATHERED_MARGIN:
+        return []
+    picks = [_to_pick(scene, place, is_item=True) for place in items]
+    return [_to_pick(scene, announcement, is_item=False), *picks] if announcement else picks
+
+
+def _find_place(scene: Scene, citations: Iterable[evidence_pb2.Citation]) -> Place | None:
+    for citation in citations:
+        for index, evidence in enumerate(scene.evidence):
+            if evidence.evidence_id == citation.evidence_id and is_quoted(citation, evidence.text):
+                return index, *trim(evidence.text, citation.start_offset, citation.end_offset)
+    return None
+
+
+def _to_pick(scene: Scene, place: Place, *, is_item: bool) -> Pick:
+    """The place as a pick of the unit that it begins in; of a long item its first sentences."""
+    index, start, end = place
+    text = scene.evidence[index].text
+    if end - start > LONGEST_ITEM_CHARACTERS:
+        sentences = split_sentences(text, start, end)
+        end = max((stop for _, stop in sentences if stop - start <= LONGEST_ITEM_CHARACTERS), default=sentences[0][1])
+    nearest = min(
+        (number for number, unit in enumerate(scene.units) if unit.evidence_index == index),
+        key=lambda number: abs(scene.units[number].start - start),
+        default=0,
+    )
+    return Pick(nearest, start, end, is_item)
+
+
+def _touches(unit: Unit, place: Place) -> bool:
+    return unit.evidence_index == place[0] and unit.start < place[2] and unit.end > place[1]
 
 
 def is_quoted(citation: evidence_pb2.Citation, text: str) -> bool:
     """Whether the citation's quote stands in `text` at its offsets."""
-    return bool(citation.quote) and text[citation.start_offset : citation.end_offset] == citation.quote
+    quoted = text[citation.start_offset : citation.end_offset]
+    return bool(citation.quote.strip()) and quoted == citation.quote
 
 
 def fill_items(

@@ -27,7 +27,8 @@ MAX_ATTACHED_COUNT = 8
 """Items quoted after an announcement where the question does not ask for a list."""
 
 _LEANS_BACK = re.compile(
-    r"^(?:this|these|those|it|they|he|she|that|such|then|however|but|otherwise|instead|in (?:this|that) case|for example"
+    r"^(?:this|these|those|it|they|he|she|that|such|then|however|but|otherwise|instead"
+    r"|in (?:this|that) case|for example"
     r"|also|therefore|thus|dies\w*|er|sie|es|jedoch|ce(?:la|ci)?|ces|il|elle|esto|este|estos)\b",
     re.IGNORECASE,
 )
@@ -109,7 +110,7 @@ def _says_the_same(scene: Scene, first: int, second: int) -> bool:
 
 
 def _expand(scene: Scene, ask: Ask, number: int, settings: GenerationSettings) -> list[Pick]:
-    """The unit with what it cannot do without: the list it announces, the list it is part of, what "this" stands for."""
+    """The unit with what it cannot do without: the list it announces or is part of, what "this" stands for."""
     unit = scene.units[number]
     if unit.plain.endswith(":"):
         wanted = settings.max_item_count if wants_list(ask) or wants_steps(ask) else MAX_ATTACHED_COUNT
@@ -179,4 +180,6 @@ def _chain_back(scene: Scene, number: int) -> Pick:
 
 
 def _is_next_to(before: Unit, unit: Unit) -> bool:
-    return before.evidence_index == unit.evidence_index and before.kind is LineKind.TEXT and unit.start - before.end <= 2
+    return (
+        before.evidence_index == unit.evidence_index and before.kind is LineKind.TEXT and unit.start - before.end <= 2
+    )

@@ -8,15 +8,17 @@ Span = tuple[int, int]
 """First character and one past the last, in code points."""
 
 _END = re.compile(r"[.!?…]+[\"'”’»)\]*_`]*(?=\s)|[。！？]+[”’」』）]*|[؟۔](?=\s)")
-_PROTECTED = re.compile(r"(`+).+?\1|https?://[^\s)>\]]+|\]\([^)\s]*\)", re.DOTALL)
-_ABBREVIATIONS = frozenset(
+_PROTECTED = re.compile(r"(`+).+?\1|https?://[^\s)>\]]+|\[[^\]\n]{0,300}\]\([^)\n]{0,500}\)", re.DOTALL)
+_ABBREVIATED = (
     "e.g i.e cf vs etc al approx fig figs eq eqs sec secs ch no nos vol vols pp p art para ref refs tab resp ca est "
-    "mr mrs ms dr prof st jr sr inc ltd co corp dept gen gov rep sen jan feb mar apr jun jul aug sep sept oct nov dec "
-    "mon tue wed thu fri sat sun u.s u.k u.n e.u a.m p.m z.b d.h bzw u.a usw ggf abs nr bspw evtl inkl zzgl vgl "
-    "m mme mlle max min tel ext incl excl std def".split()
+    "mr mrs ms dr prof st jr sr inc ltd co corp dept gen gov rep sen jan feb mar apr jun jul aug sep sept oct nov "
+    "dec mon tue wed thu fri sat sun u.s u.k u.n e.u a.m p.m z.b d.h bzw u.a usw ggf abs nr bspw evtl inkl zzgl vgl "
+    "m mme mlle max min tel ext incl excl std def"
 )
+_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 # Abbreviations that also end sentences: the next word's first letter decides.
-_OFTEN_LAST = frozenset("etc usw inc ltd co corp a.m p.m u.s u.k e.u jr sr no".split())
+_OFTEN_LAST_WORDS = "etc usw inc ltd co corp a.m p.m u.s u.k e.u jr sr no"
+_OFTEN_LAST = frozenset(_OFTEN_LAST_WORDS.split())
 _WORD_BEFORE = re.compile(r"([^\W\d_](?:[^\W\d_]|\.(?=[^\W\d_]))*)\.$")
 _NEXT = re.compile(r"\s*[\"'“‘«(\[*_`]*(.)", re.DOTALL)
 _INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.$")

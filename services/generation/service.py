@@ -23,6 +23,7 @@ from citemesh.v1 import budget_pb2, generation_pb2_grpc
 from services.generation.generator import Generator
 from services.generation.handler import GenerationHandler
 from services.generation.settings import GenerationSettings
+from services.generation.token_cache import CachedTokens
 
 
 class GenerationService:
@@ -69,7 +70,8 @@ async def start(context: StartContext) -> GenerationService:
     except ModelError as error:
         raise ConfigurationError(str(error)) from error
     llm = make_llm(settings, context.metrics) if settings.llm_base_url else None
-    generator = Generator(EncoderTokens(encoder), settings, llm)
+    tokens = CachedTokens(EncoderTokens(encoder), settings.cached_token_count)
+    generator = Generator(tokens, settings, llm)
     return GenerationService(GenerationHandler(generator), llm)
 
 

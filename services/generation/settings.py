@@ -12,10 +12,15 @@ class GenerationSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="CITEMESH_GENERATION_", use_attribute_docstrings=True)
 
     max_unit_count: int = Field(default=120, ge=10, le=1000)
-    """Sentences, rows and items of one request that are encoded, about 3 ms of one core each; the least promising are left out."""
+    """Sentences, rows and items of one request that are encoded, about 3 ms of one core each; the least
+    promising are left out."""
+
+    cached_token_count: int = Field(default=40_000, ge=0, le=10_000_000)
+    """Token vectors kept of units seen before, 768 bytes each: the passes of one request share most of them."""
 
     min_answerability: float = Field(default=0.4, ge=0.0, le=1.0)
-    """Below this estimate (0 to 1, see answerability.py) a part of the question gets no claim. Lower answers more and is wrong more often."""
+    """Below this estimate (0 to 1, see answerability.py) a part of the question gets no claim. Lower
+    answers more and is wrong more often."""
 
     max_factoid_claim_count: int = Field(default=3, ge=1, le=10)
     """Quotes for a question that asks for one fact."""
@@ -27,7 +32,8 @@ class GenerationSettings(BaseSettings):
     """Items quoted of one list."""
 
     llm_base_url: str = ""
-    """Address of an OpenAI-compatible server, such as http://localhost:8000/v1; empty: answers are extracted, no model is called."""
+    """Address of an OpenAI-compatible server, such as http://localhost:8000/v1; empty: answers are
+    extracted, no model is called."""
 
     llm_model: str = ""
     """Name of the model at that server."""

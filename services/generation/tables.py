@@ -10,7 +10,7 @@ from services.generation.sentences import Span, trim
 
 _SEPARATOR = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|?)+\s*$")
 _CELL_BREAK = re.compile(r"(?<!\\)\|")
-_CAPTION = re.compile(r"^\s*(?:table|tab\.|tableau|tabelle|tabla|tabella|表)\s*[\w.\-]*", re.IGNORECASE)
+_CAPTION = re.compile(r"^\s*(?:table|tab\.|tableau|tabelle|tabla|tabella|表)\s*[\dA-ZIVX]", re.IGNORECASE)
 _NUMBER = re.compile(r"\d")
 
 
@@ -30,6 +30,8 @@ class Table:
     rows: list[Row]
     caption: str
     header_span: Span | None
+    caption_span: Span | None = None
+    """Where a caption such as "Table 3: ..." stands in the text."""
 
 
 def read_pipe_table(text: str, lines: list[Span], heading_context: str = "") -> Table:
@@ -62,16 +64,18 @@ def read_plain_table(text: str, heading_context: str = "") -> Table:
     its words are not divided into columns, so a row reads with all of them behind it.
     """
     lines = _line_spans(text)
-    caption_parts: list[str] = [read_plain(heading_context)] if heading_context else []
-    header_span: Span | None = None
-    body = lines
-    if not heading_context and len(lines) > 1:
-        count = _count_head_lines([text[start:end] for start, end in lines])
-        caption_parts = [read_plain(text[start:end]) for start, end in lines[:count]]
-        header_span = (lines[0][0], lines[count - 1][1]) if count else None
-        body = lines[count:]
-    caption = " ".join(caption_parts)
-    return Table([Row(start, end, read_plain(text[start:end])) for start, end in body], caption, header_span)
+    if heading_context or len(lines) < 2:
+        rows = [Row(start, end, read_plain(text[start:end])) for start, end in lines]
+        return Table(rows, read_plain(heading_context), None)
+    count, caption_count = _count_head_lines([text[start:end] for start, end in lines])
+    head, body = lines[:count], lines[count:]
+    caption_span = (lines[0][0], lines[caption_count - 1][1]) if caption_count else None
+    return Table(
+        rows=[Row(start, end, read_plain(text[start:end])) for start, end in body],
+        caption=" ".join(read_plain(text[start:end]) for start, end in head),
+        header_span=(head[0][0], head[-1][1]) if head else None,
+        caption_span=caption_span,
+    )
 
 
 def _line_spans(text: str) -> list[Span]:
@@ -85,18 +89,21 @@ def _line_spans(text: str) -> list[Span]:
     return spans
 
 
-def _count_head_lines(lines: list[str]) -> int:
-    """Lines of caption and header at the top; at most six, and never all lines."""
+def _count_head_lines(lines: list[str]) -> tuple[int, int]:
+    """Lines of caption and header at the top, at most six and never all, and how many of them are the caption."""
     count = 0
+    caption_count = 0
     in_caption = bool(_CAPTION.match(lines[0]))
     for line in lines[: min(6, len(lines) - 1)]:
         figures = sum(bool(_NUMBER.search(word)) for word in line.split())
         if count and not in_caption and figures * 3 >= len(line.split()):
             break
         count += 1
+        caption_count += in_caption
         if in_caption and line.rstrip().endswith((".", ":")):
             in_caption = False
-    return count
+    # A caption without a full stop would swallow the header: then only its first line is taken for it.
+    return count, 1 if in_caption else caption_count
 
 
 def _find_pipe_header(heading_context: str) -> list[str]:

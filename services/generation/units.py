@@ -5,7 +5,6 @@ Each unit is a span of its evidence's text, so that quoting it is cutting it out
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -47,7 +46,7 @@ def read_units(evidence_index: int, evidence: evidence_pb2.Evidence) -> list[Uni
     """The units of one evidence, in reading order. Together they hold all its words; markup alone makes no unit."""
     text = evidence.text
     if evidence.kind == evidence_pb2.PASSAGE_KIND_TABLE and not _has_pipes(text):
-        return _make_rows(evidence_index, read_plain_table(text, evidence.heading_context), 0, "")
+        return _make_rows(evidence_index, text, read_plain_table(text, evidence.heading_context), 0, "")
     units: list[Unit] = []
     lines = read_lines(text)
     group = 0
@@ -57,7 +56,7 @@ def read_units(evidence_index: int, evidence: evidence_pb2.Evidence) -> list[Uni
         if kind is LineKind.TABLE_ROW:
             caption = read_plain(text[slice(*lead)]) if lead else ""
             table = read_pipe_table(text, [(line.start, line.end) for line in block], evidence.heading_context)
-            units += _make_rows(evidence_index, table, group, caption)
+            units += _make_rows(evidence_index, text, table, group, caption)
             group += 1
         elif kind is LineKind.LIST_ITEM:
             units += _make_items(evidence_index, text, block, lead, evidence.heading_context, group)
@@ -193,12 +192,12 @@ def _split_code(text: str, lines: list[Line]) -> Iterator[Span]:
         yield from cut_long(text, entry)
 
 
-def _make_rows(index: int, table: Table, group: int, caption: str) -> list[Unit]:
+def _make_rows(index: int, text: str, table: Table, group: int, caption: str) -> list[Unit]:
     lead = " ".join(part for part in (caption, table.caption) if part)
-    return [
-        Unit(index, row.start, row.end, LineKind.TABLE_ROW, row.reading, lead=lead, lead_span=table.header_span, group=group)
-        for row in table.rows
-    ]
+    units = [] if table.caption_span is None else [_make_unit(index, text, table.caption_span, LineKind.TEXT)]
+    for row in table.rows:
+        units.append(Unit(index, row.start, row.end, LineKind.TABLE_ROW, row.reading, lead, table.header_span, group))
+    return units
 
 
 def _find_lead(text: str, units: list[Unit], kind: LineKind, lead: Span | None) -> Span | None:

@@ -41,8 +41,8 @@ _TABLE: Final = tuple(
             AnswerType.ANSWER_TYPE_NUMBER,
             r"\bhow (?:many|much|large|big|high|deep|full|far|fast|old|tall|wide|heavy|small|low)\b|\b(?:what"
             r"|which) (?:\w+ ){0,2}(?:number|count|percentage|share|ratio|rate|size|limit"
-            r"|threshold|score|scores|value|speed|temperature|length|width|height|version|maximum|minimum|max-age"
-            r"|code|port|p99|perplexity|bleu|f1|volume|factor|line|page|quota)\b"
+            r"|threshold|score|scores|value|speed|temperature|length|width|height|version|maximum|minimum"
+            r"|code|port|p\d{2}|accuracy|volume|factor|line|page|quota)\b"
             r"|\bhow many percent\b|\bwhat size\b|\bwie (?:viele?|groß|hoch|weit)\b|\bcombien\b|\bcuánt[oa]s?\b"
             r"|\bquel(?:le)? (?:est le )?(?:nombre|taux|niveau|montant|taille)\b",
         ),
@@ -78,7 +78,7 @@ _TABLE: Final = tuple(
     )
 )
 _YES_NO: Final = re.compile(
-    r"^\W*(?:and |but |so )?(?:is|are|was|were|am|does|do|did|has|have|had|can|could|may|might|must|shall|should"
+    r"^\W*(?:and |but |so )?(?:is|are|was(?! (?:ist|sind|hat|macht|bedeutet|heißt|muss|kann|darf)\b)|were|am|does|do|did|has|have|had|can|could|may|might|must|shall|should"
     r"|will|would|isn't|aren't|doesn't|don't|can't"
     r"|ist|sind|kann|darf|muss|hat|gibt es|est-ce que|peut-on|es|puede|hay)\b(?! you (?:tell|explain|list|give|show"
     r"|describe|name))",

@@ -43,7 +43,7 @@ _LABELS: Final = (
         re.compile(
             r"\b(rule|play|step|principle|requirement|control|recommendation|guideline|topic|algorithm|equation"
             r"|theorem|lemma|item"
-            r"|simulation|experiment|example|exhibit|schedule|form|sample form|listing|part|module|lesson|phase"
+            r"|simulation|experiment|example|exhibit|schedule|form|listing|part|module|lesson|phase"
             r"|level)\s+#?\s?"
             r"([0-9]+(?:\.[0-9]+)*|[A-Z]-[0-9]+)(?![\w%])",
             re.I,
@@ -65,7 +65,7 @@ _TITLED_SECTION: Final = re.compile(r"\bthe\s+((?:[A-Z][\w-]*\s+){1,5})(?:sectio
 
 _TABLE: Final = re.compile(
     r"\b(?:in|from|per|to) (?:the|a|that|this|which|its) (?:\w+ ){0,2}?table\b|\btable\s+[0-9IVX]|\b(?:the|a|that"
-    r"|this|which|on which page is that) table\b"
+    r"|this|which) table\b"
     r"|\b(?:the|which|that|top|bottom|first|last|base) (?:rows?|columns?)\b|\brows? \(?[a-z0-9]\)?\b|\brow of (?:a"
     r"|the) table\b|\bcolumn\b"
     r"|\btabelle\b|\btableau\b|\btabla\b",
@@ -77,7 +77,7 @@ _FIGURE: Final = re.compile(
 )
 _CODE: Final = re.compile(
     r"\b(?:which command|what command|command line|code (?:block|snippet|sample|example)|snippet|sample program"
-    r"|what exactly do i type|what do i type"
+    r"|what (?:\w+ )?do i type"
     r"|which flags? do i pass)\b",
     re.I,
 )

@@ -17,7 +17,7 @@ from services.query.ellipsis import OPENER, fill_ellipsis
 from services.query.entities import find_entity, find_person
 from services.query.lexicon import is_stop_word
 from services.query.options import ALL_OPTIONS, ORDINAL, find_options, pick_option
-from services.query.small_talk import is_small_talk
+from services.query.small_talk import is_small_talk, strip_small_talk
 from services.query.telling import find_telling_words
 from services.query.transform import is_transform_request
 from services.query.words import split_words, upper_first
@@ -54,6 +54,7 @@ def resolve(question: str, history: Sequence[Turn], language: str = "en") -> Res
     if previous is None:
         return Resolution(question)
     user_index, answer_index = previous
+    question = strip_small_talk(question)
     earlier = history[max(0, user_index - _LONGEST_CHAIN) : user_index]
     before = _Before(
         asked=resolve(history[user_index].text, earlier, language).standalone_question,

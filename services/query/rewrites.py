@@ -10,7 +10,6 @@ from services.query.synonyms import ACRONYMS, SYNONYMS
 from services.query.telling import find_telling_words
 from services.query.words import split_sentences, split_words, upper_first
 
-MOST_REWRITES: Final = 4
 _SHELL: Final = re.compile(
     r"^\W*(?:(?:hi|hello|hey)[,!.]?\s+)?(?:(?:please|so|well|ok|okay|also|and|but)[, ]\s*)*"
     r"(?:(?:can|could|would|will) you (?:please )?(?:tell|show|give|explain(?: to)?|list|describe"
@@ -18,6 +17,11 @@ _SHELL: Final = re.compile(
     r"|i(?:'d| would) like to know|i (?:want|need) to know|i(?:'m| am) (?:wondering|looking for"
     r"|trying to find(?: out)?)|i wonder|tell me|please tell me|let me know"
     r"|what can you tell me about|weißt du|kannst du mir sagen|pouvez-vous me dire|puedes decirme)[,:]?\s+",
+    re.I,
+)
+_GREETING: Final = re.compile(
+    r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|thank you|hallo|guten (?:tag|morgen)|bonjour|hola)"
+    r"\b[^,.!?\n]{0,15}[,.!]\s+",
     re.I,
 )
 _STATEMENTS: Final = tuple(
@@ -111,17 +115,17 @@ _NOMINALS: Final = {
 
 def strip_shell(question: str) -> str:
     """The question without its courtesy: "Could you tell me when it opens?" -> "When it opens?"."""
-    stripped = _SHELL.sub("", question, count=1)
+    stripped = _SHELL.sub("", _GREETING.sub("", question, count=1), count=1)
     return upper_first(stripped) if len(stripped.split()) >= 2 else question
 
 
-def write_rewrites(question: str, language: str, keywords: list[str]) -> list[str]:
-    """At most four other wordings of a standalone question: as a statement, with synonyms, and as bare keywords."""
+def write_rewrites(question: str, language: str) -> list[str]:
+    """Other wordings of a standalone question, at most two: as a statement, and with synonyms.
+
+    Bare keywords are none: the anchors of the plan are searched already, and twice they outweigh the question.
+    """
     asked = strip_shell(split_sentences(question)[-1]).strip().rstrip("?!. ") if question.strip() else ""
-    rewrites = []
-    if language in {"en", "und"}:
-        rewrites += [_state(asked), _widen(question)]
-    rewrites.append(_bare(keywords))
+    rewrites = [_state(asked), _widen(question)] if language in {"en", "und"} else []
     folded = {question.strip().rstrip("?!. ").casefold()}
     kept = []
     for rewrite in rewrites:
@@ -129,7 +133,7 @@ def write_rewrites(question: str, language: str, keywords: list[str]) -> list[st
         if rewrite and key not in folded:
             folded.add(key)
             kept.append(rewrite)
-    return kept[:MOST_REWRITES]
+    return kept
 
 
 def _state(asked: str) -> str:
@@ -164,13 +168,3 @@ def _widen(question: str) -> str:
     if not fresh:
         return ""
     return " ".join([*(word.text for word in words if word.lower not in GENERIC_WORDS), *dict.fromkeys(fresh)])
-
-
-def _bare(keywords: list[str]) -> str:
-    """The telling keywords once each, in order of weight."""
-    seen: dict[str, str] = {}
-    for keyword in keywords:
-        for part in keyword.split():
-            if part.lower() not in GENERIC_WORDS and not is_stop_word(part.lower()):
-                seen.setdefault(part.lower(), part)
-    return " ".join(list(seen.values())[:8]) if len(seen) > 1 else ""

@@ -7,7 +7,7 @@ from typing import Final
 
 from services.query.lexicon import ALL_FUNCTION_WORDS
 from services.query.word_lists import word_set
-from services.query.words import has_cjk, split_words
+from services.query.words import has_cjk, split_sentences, split_words
 
 # Longest first where one begins another: what is matched is cut out, and the rest must say nothing.
 _PHRASES: Final = (
@@ -108,3 +108,11 @@ def _is_elided(word: str) -> bool:
     return (
         bool(apostrophe) and head + "'" in ALL_FUNCTION_WORDS and (tail in _POLITE_WORDS or tail in ALL_FUNCTION_WORDS)
     )
+
+
+def strip_small_talk(text: str) -> str:
+    """`text` without the sentences of small talk at its start, where something is left: "Thanks! And for managers?"."""
+    sentences = split_sentences(text)
+    while len(sentences) > 1 and is_small_talk(sentences[0]):
+        sentences = sentences[1:]
+    return " ".join(sentences) if len(sentences) < len(split_sentences(text)) else text

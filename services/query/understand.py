@@ -67,7 +67,7 @@ def _plan(parsed: ParsedQuestion, resolution: Resolution, language: str) -> None
         parsed.requested_count = count
     plan = RetrievalPlan(
         main_query=strip_shell(standalone),
-        rewrites=write_rewrites(standalone, language, keywords),
+        rewrites=write_rewrites(standalone, language),
         anchor_keywords=find_anchors(keywords, MOST_ANCHORS),
         section_hint=hints.section_hint,
         layout_hint=hints.layout_hint,

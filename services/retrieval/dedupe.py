@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from citemesh.v1.evidence_pb2 import Passage
 
@@ -28,22 +28,31 @@ def keep_distinct(passages: Sequence[Passage]) -> list[Passage]:
     """
     kept: list[Passage] = []
     hashes: set[str] = set()
-    near: list[tuple[int, tuple[str, ...]]] = []
+    by_block: dict[tuple[int, int], list[Passage]] = {}
     for passage in passages:
         if passage.content_hash and passage.content_hash in hashes:
             continue
-        words = _content_words(passage)
-        if passage.simhash and len(words) >= _MIN_WORD_COUNT:
-            if any(_is_near(passage.simhash, other) and words == known for other, known in near):
-                continue
-            near.append((passage.simhash, words))
+        blocks = list(_blocks(passage.simhash)) if passage.simhash else []
+        if any(_repeats(passage, earlier) for block in blocks for earlier in by_block.get(block, ())):
+            continue
+        for block in blocks:
+            by_block.setdefault(block, []).append(passage)
         hashes.add(passage.content_hash)
         kept.append(passage)
     return kept
 
 
-def _is_near(first: int, second: int) -> bool:
-    return (first ^ second).bit_count() <= _MAX_BIT_DIFFERENCE
+def _blocks(simhash: int) -> Iterator[tuple[int, int]]:
+    """Four parts of 16 bits: hashes that differ in three bits at most have one of them in common."""
+    for place in range(4):
+        yield place, simhash >> (16 * place) & 0xFFFF
+
+
+def _repeats(passage: Passage, earlier: Passage) -> bool:
+    if (passage.simhash ^ earlier.simhash).bit_count() > _MAX_BIT_DIFFERENCE:
+        return False
+    words = _content_words(passage)
+    return len(words) >= _MIN_WORD_COUNT and words == _content_words(earlier)
 
 
 def _content_words(passage: Passage) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ from citemesh.store.contract import StoreReader, VersionFilter
 from citemesh.v1 import activation_pb2, retrieval_pb2
 from citemesh.v1.evidence_pb2 import Candidate, LegRank, Passage
 from citemesh.v1.retrieval_pb2 import FoundItem, ListingStatus, ListItemsRequest, ListItemsResponse
-from services.retrieval.listing_choice import Listing, choose_listing, find_listings, word_forms
+from services.retrieval.listing_choice import Wanted, choose_listing, weigh_words, word_forms
+from services.retrieval.listings import Listing, find_listings
 from services.retrieval.query_checks import check_list_items, read_time
 
 # A listing question is about a place, not about a book.
 _MAX_PASSAGES = 400
+_NEAR_PASSAGES = 5
 _QUESTION_WORDS = word_forms(
     "what which who whose where when why how the are does did was were list name all give tell there for and with"
     " that this these those from into can could should would may must has have had you your"
@@ -37,9 +39,10 @@ class Lister:
         passages = self._gather(anchors, request.listing_scope, versions)
         titles = self._section_titles(passages, versions)
         words = (word_forms(request.question) - _QUESTION_WORDS) | word_forms(" ".join(request.keywords))
-        ranks = {anchor.passage_id: rank for rank, anchor in enumerate(anchors)}
         requested = request.requested_count if request.HasField("requested_count") else None
-        chosen = choose_listing(find_listings(passages, titles), passages, words, ranks, requested)
+        ranks = {anchor.passage_id: rank for rank, anchor in enumerate(anchors)}
+        wanted = Wanted(weigh_words(words, passages), ranks, requested)
+        chosen = choose_listing(find_listings(passages, titles), passages, wanted)
         if chosen is None:
             return ListItemsResponse(expected_count=requested)
         return _make_response(chosen, passages, requested, request.question)
@@ -64,7 +67,11 @@ class Lister:
         self, anchor: Passage, scope: retrieval_pb2.ListingScope.ValueType, versions: VersionFilter
     ) -> list[Passage]:
         if scope == retrieval_pb2.LISTING_SCOPE_DOCUMENT or not anchor.parent_id:
-            return self._store.document_passages(versions, anchor.document_id)
+            passages = self._store.document_passages(versions, anchor.document_id)
+            if scope == retrieval_pb2.LISTING_SCOPE_DOCUMENT:
+                return passages
+            # Without sections, what is near stands in for them.
+            return [each for each in passages if not each.parent_id and _is_near(each, anchor)]
         section_id = anchor.parent_id
         if scope == retrieval_pb2.LISTING_SCOPE_PARENT_SECTION:
             sections = {each.section_id: each for each in self._store.version_sections(versions, anchor.document_id)}
@@ -80,6 +87,10 @@ class Lister:
             for document_id in documents
             for section in self._store.version_sections(versions, document_id)
         }
+
+
+def _is_near(passage: Passage, anchor: Passage) -> bool:
+    return abs(passage.ordinal - anchor.ordinal) <= _NEAR_PASSAGES
 
 
 def _make_response(

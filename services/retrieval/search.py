@@ -22,6 +22,7 @@ from services.retrieval.hints import Hints, resolve_hints
 from services.retrieval.leg_runner import LegOutcome, LegRunner
 from services.retrieval.query_checks import check_retrieve, read_time
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.siblings import LEADER_COUNT, find_siblings
 
 _SECTION_HINT = "section hint"
 # So many more passages than asked for are read before duplicates are merged.
@@ -92,7 +93,7 @@ class Search:
         excluded = set(request.excluded_passage_ids)
         fused = self._fuse(rankings, hints, places, excluded)
         limit = request.max_candidates or self._settings.default_candidate_count
-        passages = self._read_passages(fused, versions, limit)
+        passages = self._with_siblings(self._read_passages(fused, versions, limit), versions, excluded, fused)[:limit]
         trails = _gather_trails(rankings)
         return RetrieveResponse(
             candidates=[
@@ -103,7 +104,7 @@ class Search:
             rankings=rankings,
             index_snapshot=versions.index_snapshot,
             permission_version=versions.permission_version,
-            keyword_leg_can_match=self._can_match(request, versions),
+            keyword_leg_can_match=self._can_match(request, versions, rankings),
         )
 
     def _read_places(
@@ -148,10 +149,28 @@ class Search:
                 break
         return kept[:limit]
 
-    def _can_match(self, request: RetrieveRequest, versions: VersionFilter) -> bool:
+    def _with_siblings(
+        self, passages: list[Passage], versions: VersionFilter, excluded: set[str], fused: dict[str, float]
+    ) -> list[Passage]:
+        """`passages` with the missing parts of short sections behind the leaders; `fused` gives them the last one's value."""
+        siblings = [each for each in find_siblings(self._store, versions, passages) if each.passage_id not in excluded]
+        if not siblings:
+            return passages
+        added = {sibling.passage_id for sibling in siblings}
+        leaders, others = passages[:LEADER_COUNT], passages[LEADER_COUNT:]
+        for passage_id in added:
+            fused[passage_id] = fused[leaders[-1].passage_id]
+        return keep_distinct([*leaders, *siblings, *(each for each in others if each.passage_id not in added)])
+
+    def _can_match(self, request: RetrieveRequest, versions: VersionFilter, rankings: Sequence[Ranking]) -> bool:
+        """Whether the keyword leg finds anything for the first query; it is asked where the request did not."""
         if not request.queries:
             return False
-        return any(self._store.matching_words(request.queries[0].text, versions).values())
+        text = request.queries[0].text
+        for ranking in rankings:
+            if ranking.leg == activation_pb2.PATTERN_KEYWORD and ranking.query == text and ranking.passages:
+                return True
+        return any(self._store.matching_words(text, versions).values())
 
 
 @dataclass(frozen=True)

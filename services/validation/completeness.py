@@ -33,10 +33,11 @@ def measure_completeness(
         answer.expected_count if answer.HasField("expected_count") else 0,
         question.requested_count if question.HasField("requested_count") else 0,
     )
-    short = bool(answer.items or wanted) and sum(cited_items) < max(wanted, len(answer.items))
+    given = sum(cited_items) if answer.items else sum(supported.values())
+    short = given < max(wanted, len(answer.items))
     if uncovered:
         named = ", ".join(str(part + 1) for part in uncovered)
         return Completeness(False, uncovered, f"No supported claim answers part {named} of {part_count}.")
     if short:
-        return Completeness(False, [], f"{sum(cited_items)} of {max(wanted, len(answer.items))} items are cited.")
+        return Completeness(False, [], f"{given} of {max(wanted, len(answer.items))} items are cited.")
     return Completeness(True, [])

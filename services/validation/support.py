@@ -1,7 +1,7 @@
 """How far cited words carry a claim, 0 to 1: shared words, and how close the encoder finds their tokens.
 
-Neither sees a contradiction: what agreement.py finds is taken off. On 1,430 labelled claims (tests/quality names the
-sets) the mix separates supported from others at an AUROC of 0.77, shared words alone at 0.71.
+Neither sees a contradiction: what agreement.py finds is taken off. On 1,430 claims of five public sets with the
+sentences that they rest on, this separates supported from others at an AUROC of 0.76, shared words alone at 0.71.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class TokenEncoder(Protocol):
 
 def is_quoted(claim: str, quote: str) -> bool:
     """Whether the claim stands in the quote word for word, and no negation stands right before it."""
-    said, held = plain(strip_markers(claim)), plain(quote)
+    said, held = plain(strip_markers(claim)), plain(strip_markers(quote))
     if not said:
         return False
     position = f" {held} ".find(f" {said} ")

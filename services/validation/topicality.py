@@ -13,6 +13,7 @@ from services.validation.words import content_stems
 
 Matrix = npt.NDArray[np.float32]
 
+_RELEVANT = 0.5  # calibrated probability from which the reranker has settled it
 # Rows of figures and lines of code say little that a sentence encoder understands.
 _UNREADABLE = (PassageKind.PASSAGE_KIND_TABLE, PassageKind.PASSAGE_KIND_CODE)
 
@@ -32,8 +33,11 @@ class TextEncoder(Protocol):
 def needs_encoder(claim: str, questions: Sequence[str], evidence: Sequence[Evidence], language: str) -> bool:
     """Whether words alone leave open if the claim is about one of the questions.
 
-    The encoder reads English prose: for another language and for tables nothing is held against a claim.
+    The encoder reads English prose: for another language and for tables nothing is held against a claim, nor where
+    the evidence was found relevant to the question.
     """
+    if any(each.HasField("relevance") and each.relevance >= _RELEVANT for each in evidence):
+        return False
     if language not in {"", "en", "und"} or any(each.kind in _UNREADABLE for each in evidence):
         return False
     about = " ".join([claim, *(f"{each.title} {' '.join(each.section_path)}" for each in evidence)])

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Protocol
 
 from citemesh.v1.answer_pb2 import Claim, ClaimVerdict, Verdict
-from citemesh.v1.evidence_pb2 import Citation, Evidence
+from citemesh.v1.evidence_pb2 import Citation, Evidence, PassageKind
 from citemesh.v1.question_pb2 import ParsedQuestion
 from citemesh.v1.retrieval_pb2 import PassageCheck
 from services.validation.access import check_access
 from services.validation.agreement import Disagreement, find_disagreement
 from services.validation.citations import check_citation
 from services.validation.findings import Finding
-from services.validation.labels import Place
+from services.validation.labels import Place, mask_labels
 from services.validation.settings import ValidationSettings
 from services.validation.support import (
     Matrix,
@@ -26,9 +26,12 @@ from services.validation.support import (
     measure_coverage,
     measure_support,
 )
+from services.validation.table_head import find_table_head
 from services.validation.topicality import TextEncoder, measure_similarity, needs_encoder
 from services.validation.versions import check_version, describe_dates
 from services.validation.words import strip_markers
+
+_APART = "\n\n"  # between the texts of different evidence: a labelled row ends there
 
 
 class Encoder(TokenEncoder, TextEncoder, Protocol):
@@ -63,6 +66,7 @@ class _Open:
     claim: Claim
     quotes: list[str]
     evidence: list[Evidence]
+    abouts: list[str]
     coverages: list[float] = field(default_factory=list)
     disagreements: list[Disagreement | None] = field(default_factory=list)
     off_topic_open: bool = False
@@ -98,7 +102,7 @@ def judge_claims(
 
 
 def _questions(question: ParsedQuestion) -> list[str]:
-    texts = [question.standalone_question or question.original_question, *question.sub_questions, *question.keywords]
+    texts = [question.standalone_question or question.original_question, *question.sub_questions]
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
@@ -118,34 +122,35 @@ def _find_fault(claim: Claim, sources: Sources) -> Finding | None:
 def _open(claim: Claim, questions: Sequence[str], language: str, sources: Sources) -> _Open:
     evidence = [sources.evidence[citation.evidence_id] for citation in claim.citations]
     quotes = [citation.quote for citation in claim.citations]
-    opened = _Open(claim, quotes, evidence)
+    abouts = [_describe(each, citation) for each, citation in zip(evidence, claim.citations, strict=True)]
+    opened = _Open(claim, quotes, evidence, abouts)
     opened.off_topic_open = needs_encoder(claim.text, questions, evidence, language)
     if opened.is_quoted:
         return opened
-    text = strip_markers(claim.text)
-    readings = list(zip(quotes, evidence, strict=True))
-    if len(readings) > 1:
-        # A claim may need all its citations together.
-        readings.append(("\n".join(quotes), _merge(evidence)))
-    for quote, each in readings:
-        place = Place(each.text, _describe(each))
-        opened.coverages.append(measure_coverage(text, f"{quote}\n{place.about}"))
-        opened.disagreements.append(find_disagreement(text, quote, place, describe_dates(each)))
+    for quote, place, dates in _read_places(opened):
+        text = strip_markers(claim.text)
+        opened.coverages.append(measure_coverage(mask_labels(text), f"{quote}\n{place.about}"))
+        opened.disagreements.append(find_disagreement(text, quote, place, dates))
     return opened
 
 
-def _describe(evidence: Evidence) -> str:
+def _read_places(opened: _Open) -> list[tuple[str, Place, str]]:
+    """(quote, place, dates) of each citation, and of all together where there are several: a claim may need all."""
+    dates = [describe_dates(each) for each in opened.evidence]
+    places = [Place(each.text, about) for each, about in zip(opened.evidence, opened.abouts, strict=True)]
+    readings = list(zip(opened.quotes, places, dates, strict=True))
+    if len(readings) > 1:
+        together = Place(_APART.join(place.text for place in places), _APART.join(opened.abouts))
+        readings.append((_APART.join(opened.quotes), together, " ".join(dates)))
+    return readings
+
+
+def _describe(evidence: Evidence, citation: Citation) -> str:
     number = f"section {evidence.section_number}" if evidence.section_number else ""
-    parts = [evidence.label, number, *evidence.section_path, evidence.title, evidence.heading_context]
+    is_table = evidence.kind == PassageKind.PASSAGE_KIND_TABLE
+    head = find_table_head(evidence.text, citation.start_offset, is_table=is_table)
+    parts = [evidence.label, number, *evidence.section_path, evidence.title, evidence.heading_context, head]
     return "\n".join(part for part in parts if part)
-
-
-def _merge(evidence: Sequence[Evidence]) -> Evidence:
-    """Several pieces of evidence as one, for a claim that rests on all of them."""
-    merged = Evidence(text="\n".join(each.text for each in evidence))
-    merged.heading_context = "\n".join(_describe(each) for each in evidence)
-    merged.title = " ".join(describe_dates(each) for each in evidence)
-    return merged
 
 
 def _find_off_topic(
@@ -177,7 +182,7 @@ def _encode(
 
 
 def _readings(each: _Open) -> list[str]:
-    return [*each.quotes, "\n".join(each.quotes)] if len(each.quotes) > 1 else each.quotes
+    return [*each.quotes, _APART.join(each.quotes)] if len(each.quotes) > 1 else each.quotes
 
 
 def _judge(each: _Open, vectors: Mapping[str, Matrix], settings: ValidationSettings) -> Finding:

@@ -11,6 +11,7 @@ import snowballstemmer  # type: ignore[import-untyped]  # it ships no types
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’._/&+:-]+[^\W_]+)*|[€$£¥%§]")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?。？！])[\"'”’)\]]*\s+(?=[^\s\d])|(?<=[。？！])|\n+")
+_LINK_TARGET: Final = re.compile(r"\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _MARKER: Final = re.compile(r"\s*\[\d{1,3}\]")
 _STEMMER: Final = snowballstemmer.stemmer("english")
 
@@ -63,8 +64,8 @@ def split_sentences(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """The words of `text` with single spaces, for telling whether one text holds another."""
-    return " ".join(split_words(text))
+    """The words of `text` with single spaces and without link targets, for telling whether one text holds another."""
+    return " ".join(split_words(_LINK_TARGET.sub("]", text)))
 
 
 def strip_markers(text: str) -> str:

@@ -22,6 +22,8 @@ from tests.servers import find_go_tool
 OVERLAYS = sorted(path.parent.name for path in (REPO / "k8s" / "overlays").glob("*/kustomization.yaml"))
 Manifest = dict[str, Any]
 
+pytestmark = pytest.mark.timeout(900)  # on a fresh machine kustomize is built first
+
 
 @pytest.fixture(scope="session")
 def kustomize() -> Path:

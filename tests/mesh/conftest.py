@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import grpc.aio
 import pytest
 
-from tests.mesh.calling import ingest_corpus
-from tests.mesh.hosting import Mesh, run_mesh
+from tests.mesh.hosting import Mesh
 
 
 @pytest.fixture(scope="session", params=["embedded", "split"])
-def mesh(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
+def mesh(request: pytest.FixtureRequest) -> Mesh:
     """The running mesh; its socket paths are short, because the kernel allows only about 100 characters."""
-    folder: Path = tmp_path_factory.mktemp(request.param)
-    with run_mesh(request.param, folder) as running:
-        ingest_corpus(running)
-        yield running
+    running: Mesh = request.getfixturevalue(f"{request.param}_mesh")
+    return running
 
 
 @pytest.fixture

@@ -9,71 +9,93 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from services.registry import ALL, NAMES
 from tests.conftest import REPO
 
-START_TIMEOUT_S = 60.0
 
-
-@dataclass(frozen=True)
 class Mesh:
-    """A running mesh: where each service is called, where its metrics are read, and its processes."""
+    """A running mesh: where each service is called, where its metrics are read, and its processes.
 
-    hosting: str
-    targets: Mapping[str, str]
-    metrics_addresses: Mapping[str, str]
-    processes: Mapping[str, subprocess.Popen[str]]
-    state_dir: Path
-    log_path: Path
+    A process is named by its service; the embedded mesh has one, named "all".
+    """
+
+    def __init__(self, hosting: str, folder: Path, settings: Mapping[str, str]) -> None:
+        self.hosting = hosting
+        self.state_dir = folder / "state"
+        self.log_path = folder / "mesh.log"
+        self.processes: dict[str, subprocess.Popen[str]] = {}
+        self.metrics_addresses: dict[str, str] = {}
+        self.process_names = (ALL,) if hosting == "embedded" else NAMES
+        self._folder = folder
+        self._settings = settings
+        self.targets = {name: self._address(ALL if hosting == "embedded" else name) for name in NAMES}
+        """The address of each service."""
 
     @property
     def target(self) -> str:
         """Where callers ask."""
         return self.targets["dispatcher"]
 
+    def start(self, *names: str) -> None:
+        """Start these processes side by side; returns when each has said that it is ready."""
+        for name in names:
+            self.processes[name] = self._spawn(name)
+        for name in names:
+            stdout = self.processes[name].stdout
+            assert stdout is not None
+            line = stdout.readline()
+            assert line, f"{name} did not start: {self.log_path.read_text(errors='replace')[-3000:]}"
+            ready = json.loads(line)
+            assert not ready["problems"], ready
+            self.metrics_addresses[name] = ready["metrics"]
+
+    def kill(self, name: str) -> None:
+        """End a process as a crash does: SIGKILL to its own pid."""
+        self.processes[name].kill()
+        end_process(self.processes[name])
+
+    def _address(self, process_name: str) -> str:
+        return f"unix:{self._folder}/{process_name}.sock"
+
+    def _spawn(self, name: str) -> subprocess.Popen[str]:
+        environ = os.environ | {
+            "CITEMESH_STATE_DIR": str(self.state_dir),
+            "CITEMESH_AUTH_MODE": "open",
+            "CITEMESH_HOST_METRICS_ADDRESS": "127.0.0.1:0",
+            "CITEMESH_HOST_LISTEN_ADDRESS": self._address(name),
+            "ORT_DISABLE_TELEMETRY": "1",
+        }
+        if name != ALL:
+            # An address for the service itself is refused as ambiguous, so it gets those of the others only.
+            others = {f"CITEMESH_{other.upper()}_ADDRESS": self.targets[other] for other in NAMES if other != name}
+            environ |= others
+        with self.log_path.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "services", name],
+                cwd=REPO,
+                env=environ | self._settings,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
 
 @contextlib.contextmanager
 def run_mesh(hosting: str, folder: Path, **settings: str) -> Iterator[Mesh]:
     """Run the mesh with its state, sockets and log below `folder`; ended by SIGTERM to each process's own pid."""
     folder.mkdir(parents=True, exist_ok=True)
-    addresses = {name: f"unix:{folder}/{ALL if hosting == 'embedded' else name}.sock" for name in NAMES}
-    environ = os.environ | {
-        "CITEMESH_STATE_DIR": str(folder / "state"),
-        "CITEMESH_AUTH_MODE": "open",
-        "CITEMESH_HOST_METRICS_ADDRESS": "127.0.0.1:0",
-        "ORT_DISABLE_TELEMETRY": "1",
-        **settings,
-    }
-    groups = [ALL] if hosting == "embedded" else list(NAMES)
-    processes: dict[str, subprocess.Popen[str]] = {}
-    log_path = folder / "mesh.log"
-    with log_path.open("ab") as log, contextlib.ExitStack() as stack:
-        for group in groups:
-            mine = {"CITEMESH_HOST_LISTEN_ADDRESS": f"unix:{folder}/{group}.sock"}
-            # Addresses of local services are refused as ambiguous, so a process gets those of the others only.
-            mine |= {f"CITEMESH_{n.upper()}_ADDRESS": a for n, a in addresses.items() if group not in (ALL, n)}
-            process = subprocess.Popen(
-                [sys.executable, "-m", "services", group],
-                cwd=REPO,
-                env=environ | mine,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-            processes[group] = process
-            stack.callback(end_process, process)
-        metrics = {}
-        for group, process in processes.items():
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line, f"{group} did not start: {log_path.read_text(errors='replace')[-3000:]}"
-            ready = json.loads(line)
-            assert not ready["problems"], ready
-            metrics[group] = ready["metrics"]
-        yield Mesh(hosting, addresses, metrics, processes, folder / "state", log_path)
+    mesh = Mesh(hosting, folder, settings)
+    try:
+        mesh.start(*mesh.process_names)
+        yield mesh
+    finally:
+        for process in mesh.processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in mesh.processes.values():
+            end_process(process)
 
 
 def end_process(process: subprocess.Popen[str], timeout_s: float = 20.0) -> int:

@@ -54,7 +54,7 @@ async def test_metrics_count_calls_and_outcomes(mesh: Mesh, channel: grpc.aio.Ch
         assert 'grpc_server_handled_total{grpc_code="OK"' in page
         assert f'grpc_service="{full_name(name)}"' in page
     dispatcher = pages.get("dispatcher") or pages["all"]
-    lines = [x for x in dispatcher.splitlines() if x.startswith('citemesh_outcomes_total{outcome="ANSWERED"}')]
+    lines = [x for x in dispatcher.splitlines() if x.startswith('citemesh_outcomes_total{outcome="answered"}')]
     assert lines
     assert float(lines[0].split()[-1]) >= 1
 

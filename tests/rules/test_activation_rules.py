@@ -34,7 +34,10 @@ def facts(
     **plan: object,
 ) -> Facts:
     question = question_pb2.ParsedQuestion(
-        need=need, intent=intent, language=language, retrieval=question_pb2.RetrievalPlan(**plan)  # type: ignore[arg-type]  # fields of the message
+        need=need,
+        intent=intent,
+        language=language,
+        retrieval=question_pb2.RetrievalPlan(**plan),  # type: ignore[arg-type]  # fields of the message
     )
     return Facts(question, scope, keyword_can_match)
 
@@ -73,9 +76,7 @@ def decision(activations: activation_pb2.Activations, pattern: int) -> activatio
 
 
 @pytest.mark.parametrize(("rule_id", "pattern", "active", "given_facts"), CASES, ids=[case[0] for case in CASES])
-def test_rule(
-    rule_id: str, pattern: activation_pb2.Pattern.ValueType, active: bool, given_facts: Facts
-) -> None:
+def test_rule(rule_id: str, pattern: activation_pb2.Pattern.ValueType, active: bool, given_facts: Facts) -> None:
     activation = decision(resolve(given_facts), pattern)
     assert (activation.rule_id, activation.active) == (rule_id, active)
     assert activation.reason

@@ -26,7 +26,7 @@ _CACHE_ENTRIES = 2048
 _CACHE_S = 30.0
 _KEY_CHECK_INTERVAL_S = 2.0
 
-_PREFIX = "Bearer "
+_SCHEME = "bearer "
 
 
 class KeySource:
@@ -82,9 +82,9 @@ class TokenVerifier:
         return credentials
 
     def _decode(self, authorization: str) -> Mapping[str, Any]:
-        if not authorization.startswith(_PREFIX) or len(authorization) > _MAX_TOKEN_CHARACTERS:
+        if authorization[: len(_SCHEME)].lower() != _SCHEME or len(authorization) > _MAX_TOKEN_CHARACTERS:
             raise _refusal("Send the metadata `authorization: Bearer <token>`.")
-        token = authorization[len(_PREFIX) :]
+        token = authorization[len(_SCHEME) :]
         key = self._find_key(token)
         settings = self._settings
         try:

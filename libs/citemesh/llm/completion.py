@@ -114,7 +114,9 @@ class LlmClient:
         on_text: OnText | None,
         cost: budget_pb2.Cost,
     ) -> _Output:
-        left_s = self.endpoint.timeout_s if ends_at is None else min(self.endpoint.timeout_s, ends_at - time.monotonic())
+        left_s = (
+            self.endpoint.timeout_s if ends_at is None else min(self.endpoint.timeout_s, ends_at - time.monotonic())
+        )
         if left_s < _MORE_TIME_THAN_NOTHING_S:
             raise _timeout()
         cost.model_call_count += 1
@@ -154,7 +156,9 @@ class LlmClient:
                 raise
             # Not every server knows json_schema; the check on our side holds either way.
             self._takes_schema = False
-            response = await self._client.chat.completions.create(**{**options, "response_format": {"type": "json_object"}})
+            response = await self._client.chat.completions.create(
+                **{**options, "response_format": {"type": "json_object"}}
+            )
         if not response.choices:
             return _Output("", "empty", _read_usage(response.usage))
         choice = response.choices[0]
@@ -216,7 +220,10 @@ def _timeout() -> ServiceError:
 def _ask_again(output: str, problem: str) -> list[Message]:
     return [
         {"role": "assistant", "content": output[:4000] or "(nothing)"},
-        {"role": "user", "content": f"That output cannot be used: {problem} Reply with the corrected JSON object only."},
+        {
+            "role": "user",
+            "content": f"That output cannot be used: {problem} Reply with the corrected JSON object only.",
+        },
     ]
 
 

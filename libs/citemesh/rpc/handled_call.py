@@ -190,7 +190,7 @@ class HandledCall:
             fields["tenant_id"], fields["user_id"] = principal.tenant_id, principal.user_id
         if self._trace is not None and self._trace.traceparent:
             fields["trace_id"] = self._trace.trace_id
-            self._trace.end(code.name)
+            self._trace.end(code)
         write = _log.info
         if sent is not None:
             fields["reason"] = reason_name(sent.reason)

@@ -29,6 +29,7 @@ from citemesh.rpc.interceptors import CallInterceptor
 from citemesh.rpc.listener import MetricsEndpoint, bind, socket_file
 from citemesh.rpc.method_metrics import RpcMetrics
 from citemesh.rpc.plan import Plan, make_plan
+from citemesh.rpc.request_ids import current_request_id
 from citemesh.rpc.settings import HostSettings
 from citemesh.rpc.spec import RunningService, ServiceSpec, StartContext
 from citemesh.telemetry import names
@@ -87,7 +88,7 @@ class Host:
     async def _start(self) -> None:
         state_dir = paths.state_dir(self._environ)
         try:
-            state_dir.mkdir(parents=True, exist_ok=True)
+            state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigurationError(
                 f"{paths.STATE_DIR_VARIABLE}: {state_dir} cannot be made: {error.strerror}"
@@ -268,7 +269,9 @@ def run(
 ) -> None:
     """`serve` as a process does it: logging set up, on uvloop. Raises ConfigurationError or StartError."""
     settings = load_settings(LogSettings, environ)
-    configure_logging(level=settings.level, with_text=settings.text, console=settings.console)
+    configure_logging(
+        level=settings.level, with_text=settings.text, console=settings.console, request_id=current_request_id
+    )
     uvloop.run(serve(specs, environ, on_ready))
 
 

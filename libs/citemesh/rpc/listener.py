@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from pathlib import Path
@@ -24,8 +25,12 @@ def bind(server: grpc.aio.Server, address: str, settings: HostSettings) -> str:
     """
     if address.startswith(_UNIX):
         _clear_socket(socket_file(address))
-        _add_port(server, address, None)
-        socket_file(address).chmod(0o600)
+        # The file is made by the binding; whoever may open it may call.
+        previous = os.umask(0o177)
+        try:
+            _add_port(server, address, None)
+        finally:
+            os.umask(previous)
         return address
     port = _add_port(server, address, server_credentials(settings))
     host = address.rpartition(":")[0]
@@ -99,9 +104,11 @@ def _clear_socket(path: Path) -> None:
         probe.settimeout(1.0)
         try:
             probe.connect(str(path))
-        except OSError:
+        except (ConnectionRefusedError, FileNotFoundError):
             path.unlink(missing_ok=True)
             return
+        except OSError:
+            pass  # somebody holds it who is too busy, or stopped, to answer
     raise ConfigurationError(
         f"A mesh is already listening on {path}: stop it first, or set CITEMESH_STATE_DIR elsewhere."
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
 import structlog
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from structlog.typing import EventDict, Processor, WrappedLogger
-
-from citemesh.rpc.request_ids import current_request_id
 
 # Keys under which code might carry text that belongs to a caller. Their values are replaced by their length.
 TEXT_KEYS = frozenset(
@@ -48,16 +47,22 @@ class LogSettings(BaseSettings):
 
 
 def configure_logging(
-    *, level: str = "info", with_text: bool = False, console: bool = False, stream: TextIO | None = None
+    *,
+    level: str = "info",
+    with_text: bool = False,
+    console: bool = False,
+    stream: TextIO | None = None,
+    request_id: Callable[[], str] = str,
 ) -> None:
     """Set up structlog and the standard library's logging for this process; called once, by what starts it.
 
     `with_text` lets questions, documents and exception texts into the log: for debugging on one's own data only.
+    `request_id` gives the running call's id, empty outside a call; lines carry it.
     """
     threshold = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     output = stream or sys.stderr
     renderer: Processor = structlog.dev.ConsoleRenderer(colors=output.isatty()) if console else _render_json
-    shared: list[Processor] = [_Completion(with_text=with_text)]
+    shared: list[Processor] = [_Completion(request_id, with_text=with_text)]
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
@@ -127,13 +132,14 @@ class _Completion:
     One processor instead of five, because every call writes a line.
     """
 
-    def __init__(self, *, with_text: bool) -> None:
+    def __init__(self, request_id: Callable[[], str], *, with_text: bool) -> None:
+        self._request_id = request_id
         self._with_text = with_text
 
     def __call__(self, _logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
         event["level"] = "error" if method == "exception" else method
         event["timestamp"] = datetime.now(UTC).isoformat()
-        if "request_id" not in event and (request_id := current_request_id()):
+        if "request_id" not in event and (request_id := self._request_id()):
             event["request_id"] = request_id
         if "exc_info" in event:
             _replace_exc_info(event, with_text=self._with_text)

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from itertools import product
 from threading import Lock
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
 from citemesh.telemetry.names import MetricDefinition, MetricKind
 
 Metric = Counter | Gauge | Histogram
+
+# A `_created` series beside every counter would double what is scraped, and nothing reads it.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the library does not annotate it
 
 
 class MetricFactory:

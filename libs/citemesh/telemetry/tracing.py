@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import grpc
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -49,13 +50,28 @@ class CallTrace:
         """The trace's id as 32 hex digits; empty where there is no trace."""
         return self.traceparent[3:35]
 
-    def end(self, code_name: str) -> None:
-        """Close the span with the call's gRPC code."""
-        if self.span is not None:
-            self.span.set_attribute("rpc.grpc.status", code_name)
-            self.span.end()
+    def end(self, code: grpc.StatusCode) -> None:
+        """Close the span with the call's gRPC code; codes that tell of a server's fault mark it as an error."""
+        if self.span is None:
+            return
+        self.span.set_attribute("rpc.grpc.status_code", code.value[0])
+        if code in _FAULTS:
+            from opentelemetry.trace import StatusCode
+
+            self.span.set_status(StatusCode.ERROR)
+        self.span.end()
 
 
+_FAULTS: Final = frozenset(
+    {
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.UNIMPLEMENTED,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DATA_LOSS,
+    }
+)
 _NO_TRACE: Final = CallTrace("")
 
 
@@ -89,7 +105,11 @@ class CallTracer:
                 int(match.group(1), 16), int(match.group(2), 16), is_remote=True, trace_flags=trace.TraceFlags(1)
             )
             parent = trace.set_span_in_context(trace.NonRecordingSpan(context))
-        span = self._tracer.start_span(method.lstrip("/"), context=parent, kind=trace.SpanKind.SERVER)
+        service, _, name = method.lstrip("/").rpartition("/")
+        attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
+        span = self._tracer.start_span(
+            f"{service}/{name}", context=parent, kind=trace.SpanKind.SERVER, attributes=attributes
+        )
         made = span.get_span_context()
         return CallTrace(f"00-{made.trace_id:032x}-{made.span_id:016x}-01", span)
 

@@ -19,8 +19,12 @@ _MAX_QUERIES: Final = 4
 async def rerank(run: CurrentPass, settings: Settings) -> None:
     """Score what no earlier pass has scored: the question is the same, so the scores of its pairs are."""
     gathered = run.result.gathered
+    queries = list(dict.fromkeys((run.standalone_question, *run.case.question.sub_questions)))[:_MAX_QUERIES]
     limit = settings.get("max_candidates", run.settings.max_reranked_candidates)
-    wanted = dict.fromkeys((*run.required, *run.listed_passage_ids(), *gathered.candidates))
+    limit = min(limit, run.settings.max_scored_pairs // len(queries))
+    # What an earlier pass found and did not score was not worth it then, and is not now.
+    new = (item for item in gathered.candidates if gathered.found_in.get(item) == run.state.number)
+    wanted = dict.fromkeys((*run.required, *run.listed_passage_ids(), *new))
     unscored = [item for item in wanted if item in gathered.candidates and item not in gathered.scores]
     passages = [
         rerank_pb2.PairText(passage_id=item, text=pair_text(gathered.candidates[item].passage))
@@ -28,8 +32,7 @@ async def rerank(run: CurrentPass, settings: Settings) -> None:
     ]
     if not passages:
         return
-    queries = dict.fromkeys((run.standalone_question, *run.case.question.sub_questions))
-    response = await run.stages.rerank(list(queries)[:_MAX_QUERIES], passages)
+    response = await run.stages.rerank(queries, passages)
     scores = {**gathered.scores, **{score.passage_id: score for score in response.scores}}
     run.result.gathered = order_candidates(replace(gathered, scores=scores))
 
@@ -60,8 +63,15 @@ async def assemble(run: CurrentPass, settings: Settings) -> None:
 
 
 def _required(run: CurrentPass) -> list[str]:
-    wanted = (*run.required, *run.listed_passage_ids(), *run.state.required_passage_ids)
+    listed = (item for item in run.listed_passage_ids() if not _is_beside_the_point(run, item))
+    wanted = (*run.required, *listed, *run.state.required_passage_ids)
     return [item for item in dict.fromkeys(wanted) if item in run.result.gathered.candidates]
+
+
+def _is_beside_the_point(run: CurrentPass, passage_id: str) -> bool:
+    """Whether a listed passage is too little relevant to be required: lists stand beside each other in documents."""
+    score = run.result.gathered.scores.get(passage_id)
+    return score is not None and score.relevance < run.case.policy.min_relevance
 
 
 async def pass_gate(run: CurrentPass) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from citemesh.v1 import answer_pb2, budget_pb2, generation_pb2, history_pb2, validation_pb2
 from services.dispatcher.candidates import assemble_plainly
 from services.dispatcher.citing import cited_evidence, tie_listing
-from services.dispatcher.correct import drop_claims, failed_verdicts
+from services.dispatcher.correct import drop_claims, failed_verdicts, keep_citable
 from services.dispatcher.fallback import FALLBACKS
 from services.dispatcher.gate import keep_current
 from services.dispatcher.stages import StageError
@@ -56,6 +56,8 @@ async def validate(run: CurrentPass, settings: Settings) -> None:
 async def _judge(run: CurrentPass) -> validation_pb2.ValidateResponse:
     cited = cited_evidence(run.result.answer, run.result.evidence)
     checks = await run.stages.check_passages([unit.passage_id for unit in cited])
+    current = {unit.evidence_id for unit in keep_current(cited, checks)}
+    run.result.answer = keep_citable(run.result.answer, current)
     return await run.stages.validate(
         validation_pb2.ValidateRequest(
             parsed_question=run.case.question,

@@ -47,10 +47,12 @@ async def decide_follow_up(run: CurrentPass, _: Settings) -> None:
 async def search(run: CurrentPass, settings: Settings) -> None:
     """The legs that are on, each with its queries. The rankings of earlier calls are fused with the new ones."""
     queries = run.state.queries if run.follow_up is None else _follow_up_queries(run, run.follow_up)
-    if not queries:
+    is_first = run.state.number == 1 and run.follow_up is None
+    # With nothing new to ask, the early look is still fused anew, by the hints that were not known then.
+    if not queries and not (is_first and run.result.gathered.rankings):
         return
     response = await _retrieve(run, queries, settings.get("max_candidates", run.settings.max_candidates))
-    if run.state.number == 1:
+    if is_first:
         # The early look's rankings are part of this fusion, so its own order is superseded.
         run.result.gathered = replace(run.result.gathered, candidates={}, found_in={})
     run.gather(response.candidates)

@@ -139,17 +139,10 @@ class _Reader:
         """Each term with what is said of it is one item."""
         lines: list[Line] = []
         items: list[int] = []
-        for child in element.iter("dt", "dd"):
-            text = squeeze(_text(child))
-            if text:
-                if child.tag == "dt":
-                    items.append(len(lines))
-                lines.append(Line(text))
+        levels: list[int] = []
+        _collect_definitions(element, 0, lines, items, levels)
         if lines:
-            items = items or [0]
-            self.blocks.append(
-                Block(BlockKind.LIST, lines, items=items, levels=[0] * len(items), attached=self._announced())
-            )
+            self.blocks.append(Block(BlockKind.LIST, lines, items=items, levels=levels, attached=self._announced()))
 
     def _add_table(self, element: lxml_html.HtmlElement, depth: int) -> None:
         rows = [row for row in element.iter("tr") if _owner(row, "table") is element]
@@ -206,6 +199,28 @@ def _collect_items(
             for nested in child.iter("ul", "ol"):
                 if _owner(nested, "li") is child:
                     _collect_items(nested, level + 1, lines, items, levels)
+
+
+def _collect_definitions(
+    element: lxml_html.HtmlElement, level: int, lines: list[Line], items: list[int], levels: list[int]
+) -> None:
+    """Terms and explanations in order; lists inside an explanation are items one level deeper."""
+    if level > 20:
+        return
+    for child in element:
+        if child.tag == "div":
+            _collect_definitions(child, level, lines, items, levels)
+        elif child.tag in ("dt", "dd"):
+            own = squeeze(_text(child, without=("dl", "ul", "ol")))
+            if own:
+                if child.tag == "dt" or not items:
+                    items.append(len(lines))
+                    levels.append(level)
+                lines.append(Line(own))
+            for nested in child.iter("dl", "ul", "ol"):
+                if next(nested.iterancestors("dt", "dd", "li"), None) is child:
+                    collect = _collect_definitions if nested.tag == "dl" else _collect_items
+                    collect(nested, level + 1, lines, items, levels)
 
 
 def _owner(element: lxml_html.HtmlElement, tag: str) -> lxml_html.HtmlElement | None:

@@ -11,19 +11,13 @@ from markdown_it.token import Token
 
 from services.documents.parsing.blocks import Block, BlockKind, Line, ParsedDocument
 from services.documents.parsing.enumerated import gather_enumerated
+from services.documents.parsing.markup import plain_title
 from services.documents.parsing.plain import read_text
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _TITLE = re.compile(r"^title\s*[:=]\s*(.+?)\s*$", re.MULTILINE)
 # A site generator's call ({{< … >}}, {{% … %}}, {% … %}) or a comment alone on its line draws nothing to read.
 _CALL_LINE = re.compile(r"^\s*(?:\{\{[<%].*[>%]\}\}|\{%.*%\}|\{:.*\}|<!--.*-->|</?[a-z][^<>]*>)\s*$", re.IGNORECASE)
-_MARKUP = (
-    (re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"), r"\1"),
-    (re.compile(r"\s*\{#[^}]*\}\s*$"), ""),
-    (re.compile(r"<[^<>]+>"), ""),
-    (re.compile(r"(\*\*|__|``?|\*)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"\\([\\`*_{}\[\]()#+.!-])"), r"\1"),
-)
 _DELIMITER_ROW = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 
 
@@ -43,13 +37,6 @@ def parse_markdown(path: Path) -> ParsedDocument:
     if not title:
         title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
     return ParsedDocument("markdown", title=title[:300], blocks=blocks)
-
-
-def plain_title(text: str) -> str:
-    """A heading without markup: link targets, anchors and emphasis removed."""
-    for pattern, replacement in _MARKUP:
-        text = pattern.sub(replacement, text)
-    return re.sub(r"\s+", " ", text).strip()
 
 
 class _Reader:

@@ -46,7 +46,7 @@ def cut_cells(line: TextLine, gap_factor: float = _CELL_GAP) -> list[Cell]:
     cells: list[list[Word]] = []
     limit = gap_factor * max(line.size, 1.0)
     for word in line.words:
-        if cells and abs(word.left - cells[-1][-1].right) <= limit:
+        if cells and _distance(cells[-1][-1], word) <= limit:
             cells[-1].append(word)
         else:
             cells.append([word])
@@ -54,6 +54,11 @@ def cut_cells(line: TextLine, gap_factor: float = _CELL_GAP) -> list[Cell]:
         Cell(" ".join(w.text for w in words), min(w.left for w in words), max(w.right for w in words))
         for words in cells
     ]
+
+
+def _distance(previous: Word, word: Word) -> float:
+    """Empty space between two words, whichever way the script runs."""
+    return max(word.left - previous.right, previous.left - word.right)
 
 
 def is_caption(line: TextLine) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from citemesh.config.load import ConfigurationError
+from services.__main__ import main
 from services.registry import NAMES, load_spec, load_specs
 
 REPO = Path(__file__).resolve().parents[3]
@@ -32,30 +33,34 @@ def test_every_service_exports_a_spec_of_its_own_name() -> None:
         assert spec.name == "dispatcher" or not spec.needs, "only the dispatcher calls other services"
 
 
-def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "services", *arguments],
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, "usage: python -m services"),
+        (["--fast", "rerank"], 2, "usage: python -m services"),
+        (["--help"], 0, "usage: python -m services"),
+        (["xyz"], 2, "There is no service 'xyz'"),
+    ],
+)
+def test_wrong_arguments_are_answered_on_stderr(
+    arguments: list[str], code: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == code
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
+
+
+def test_a_need_without_an_address_stops_the_start_and_is_named(tmp_path: Path) -> None:
+    alone = subprocess.run(
+        [sys.executable, "-m", "services", "dispatcher"],
         cwd=REPO,
-        env={"PYTHONPATH": str(REPO / "libs"), "PATH": "", **variables},
+        env={"PYTHONPATH": str(REPO / "libs"), "PATH": "", "CITEMESH_STATE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-
-
-def test_the_command_says_what_is_wrong_and_ends_with_2(tmp_path: Path) -> None:
-    nothing = run()
-    assert (nothing.returncode, nothing.stdout) == (2, "")
-    assert "usage: python -m services" in nothing.stderr
-    unknown = run("xyz")
-    assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1)
-    assert "There is no service 'xyz'" in unknown.stderr
-    alone = run("dispatcher", CITEMESH_STATE_DIR=str(tmp_path))
     assert alone.returncode == 2
     assert "dispatcher needs rerank: host it too, or set CITEMESH_RERANK_ADDRESS" in alone.stderr
     assert "Traceback" not in alone.stderr
-
-
-def test_help_is_no_error() -> None:
-    assert run("--help").returncode == 0

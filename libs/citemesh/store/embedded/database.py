@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ _log = structlog.get_logger(__name__)
 
 _BUSY_TIMEOUT_MS = 10_000
 _CACHE_SIZE_KIB = 8_192
+_SWITCH_ATTEMPTS = 100
+_SWITCH_PAUSE_S = 0.02
 FILE_NAME = "documents.sqlite3"
 
 
@@ -107,7 +110,7 @@ class Database:
             connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             self._open.append(connection)
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_write_ahead_log(connection)
         # A commit is on disk before it is acknowledged, also when the power fails next.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -125,3 +128,19 @@ class Database:
                 "start that version, or another state directory."
             )
         connection.executescript(f"BEGIN IMMEDIATE; {STATEMENTS} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch a new database to its write-ahead log; connections that do so at once wait for each other here.
+
+    SQLite reports that case as locked without waiting, whatever the busy timeout says.
+    """
+    for attempt in range(_SWITCH_ATTEMPTS):
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+                return
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if attempt == _SWITCH_ATTEMPTS - 1:
+                raise
+            time.sleep(_SWITCH_PAUSE_S)

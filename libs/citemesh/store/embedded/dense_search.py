@@ -22,6 +22,7 @@ from citemesh.store.embedded.quantize import Codes, quantize
 from citemesh.v1 import errors_pb2
 
 _MAX_CACHED_MASKS = 32
+_MAX_LOADED_TENANTS = 32
 # So many more than asked for are rescored: the order by codes is off by about 0.002 in cosine.
 _RESCORE_MARGIN = 64
 # Below this share of allowed rows, copying them out is cheaper than scanning all.
@@ -48,7 +49,7 @@ class DenseSearch:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._matrices: dict[str, _Matrix] = {}
+        self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
         self._masks: OrderedDict[tuple[str, int, int], Mask] = OrderedDict()
 
     def search(self, vector: Vectors, versions: VersionFilter, limit: int) -> list[Hit]:
@@ -125,6 +126,9 @@ class DenseSearch:
                 elif matrix.sequence < now:
                     matrix = _follow(connection, tenant_id, matrix, now)
                 self._matrices[tenant_id] = matrix
+                self._matrices.move_to_end(tenant_id)
+                while len(self._matrices) > _MAX_LOADED_TENANTS:
+                    self._matrices.popitem(last=False)
                 return matrix
 
 

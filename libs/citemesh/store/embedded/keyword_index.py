@@ -13,7 +13,7 @@ from citemesh.store.embedded.analysis import find_identifiers, stem_words
 from citemesh.v1.evidence_pb2 import Passage
 
 # tantivy's smallest heap for one thread; a commit of one document needs little.
-WRITER_HEAP_SIZE_BYTES = 32_000_000
+WRITER_HEAP_SIZE_BYTES = 16_000_000
 
 # Part of the folder's name: an index with other fields or another analysis is built anew beside it.
 FORMAT_VERSION = 1

@@ -33,6 +33,7 @@ EXACT_BOOST = 1.0
 
 _MAX_QUERY_WORDS = 64
 _MAX_CACHED_FILTERS = 64
+_MAX_OPEN_TENANTS = 64
 
 
 @dataclass
@@ -54,7 +55,7 @@ class KeywordSearch:
         self._database = database
         self._schema = build_schema()
         self._lock = threading.Lock()
-        self._tenants: dict[str, _TenantIndex] = {}
+        self._tenants: OrderedDict[str, _TenantIndex] = OrderedDict()
         self._filters: OrderedDict[tuple[str, bool], tantivy.Query] = OrderedDict()
 
     def search(self, text: str, versions: VersionFilter, limit: int) -> list[Hit]:
@@ -165,8 +166,14 @@ class KeywordSearch:
                 tenant = self._tenants.get(tenant_id)
                 if tenant is None or tenant.sequence < now:
                     tenant = self._load(tenant_id, now, None if tenant is None else tenant.index)
-                    self._tenants[tenant_id] = tenant
+                    self._keep(tenant_id, tenant)
                 return tenant
+
+    def _keep(self, tenant_id: str, tenant: _TenantIndex) -> None:
+        self._tenants[tenant_id] = tenant
+        self._tenants.move_to_end(tenant_id)
+        while len(self._tenants) > _MAX_OPEN_TENANTS:
+            self._tenants.popitem(last=False)
 
     def _load(self, tenant_id: str, now: int, index: tantivy.Index | None, *, damaged: bool = False) -> _TenantIndex:
         if not damaged:
@@ -201,8 +208,9 @@ class KeywordSearch:
     def _replace_damaged(self, tenant_id: str) -> _TenantIndex:
         with self._lock, self._database.snapshot() as connection:
             now = read_state(connection, tenant_id).change_sequence
-            self._tenants[tenant_id] = self._load(tenant_id, now, None, damaged=True)
-            return self._tenants[tenant_id]
+            tenant = self._load(tenant_id, now, None, damaged=True)
+            self._keep(tenant_id, tenant)
+            return tenant
 
     def _build_overlay(self, version_rows: Sequence[int]) -> tantivy.Index:
         overlay = open_index(None)

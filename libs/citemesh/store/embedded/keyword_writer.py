@@ -72,7 +72,9 @@ class KeywordWriter:
     def _retry(self, tenant_id: str) -> None:
         try:
             self._write_missing(tenant_id)
-        except (ValueError, OSError) as error:
+        except BaseException as error:
+            if not is_index_failure(error):
+                raise
             _log.error("store.keyword_index_failed", detail=str(error))
             raise store_unavailable(
                 "The keyword index cannot be written: check the disk and its free space."

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Sequence
+from functools import lru_cache
 
 from citemesh.store.contract import SectionHit, VersionFilter
-from citemesh.store.embedded.analysis import content_words, stem_words, word_forms
+from citemesh.store.embedded.analysis import content_words, word_forms
 from citemesh.store.labels import canonical_label
 from citemesh.v1.document_pb2 import Section
 
@@ -22,7 +22,7 @@ _LABEL = re.compile(
 
 
 def search_sections(
-    connection: sqlite3.Connection, text: str, versions: VersionFilter, limit: int, languages: Sequence[str]
+    connection: sqlite3.Connection, text: str, versions: VersionFilter, limit: int, languages: tuple[str, ...]
 ) -> list[SectionHit]:
     """See StoreReader.toc_search."""
     forms = {form for word in content_words(text, languages) for form in word_forms(word, languages)}
@@ -74,14 +74,20 @@ def _rows_by_label(connection: sqlite3.Connection, labels: set[str], versions: V
     return {int(row[0]): row for row in rows}
 
 
-def _rate(row: _Row, forms: set[str], languages: Sequence[str], *, is_named: bool) -> SectionHit:
+def _rate(row: _Row, forms: set[str], languages: tuple[str, ...], *, is_named: bool) -> SectionHit:
     """How much of the title the question holds, and how much of the question the title holds, as one measure."""
     section = Section.FromString(row[3])
-    words = content_words(section.title, languages)
-    matched = sum(1 for word in words if forms.intersection(stem_words(word, "en"), word_forms(word, languages)))
+    words = _title_forms(section.title, languages)
+    matched = sum(1 for word in words if not forms.isdisjoint(word))
     of_title = matched / len(words) if words else 0.0
     of_question = matched / len(forms) if forms else 0.0
     total = of_title + of_question
     measure = 2.0 * of_title * of_question / total if total else 0.0
     # A long question never fills a title, so a title that is filled counts on its own as well.
     return SectionHit(int(row[1]), str(row[2]), section, measure + 0.5 * of_title + (1.0 if is_named else 0.0))
+
+
+@lru_cache(maxsize=20_000)
+def _title_forms(title: str, languages: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """For each content word of a title the forms by which a question may name it."""
+    return tuple(frozenset(word_forms(word, ("en", *languages))) for word in content_words(title, languages))

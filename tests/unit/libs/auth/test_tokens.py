@@ -55,6 +55,9 @@ def by_secret(**variables: str) -> Authenticator:
     return make_authenticator({"CITEMESH_AUTH_SECRET": SECRET, **variables})
 
 
+BY_SECRET = by_secret()
+
+
 def by_key_file(folder: Path, key: Any) -> Authenticator:
     path = folder / "key.pem"
     path.write_bytes(pem_of(key))
@@ -250,7 +253,7 @@ def test_no_change_to_a_token_survives(data: st.DataObject) -> None:
     changed = token[:position] + replacement + token[position + 1 :]
     if changed == token:
         return
-    assert reason_of(by_secret(), changed) == errors_pb2.ERROR_REASON_UNAUTHENTICATED
+    assert reason_of(BY_SECRET, changed) == errors_pb2.ERROR_REASON_UNAUTHENTICATED
 
 
 @settings(deadline=None)
@@ -258,7 +261,7 @@ def test_no_change_to_a_token_survives(data: st.DataObject) -> None:
 def test_any_text_is_answered_with_a_reason(text: str) -> None:
     for value in (text, f"Bearer {text}"):
         with pytest.raises(ServiceError) as caught:
-            by_secret().authenticate([("authorization", value)])
+            BY_SECRET.authenticate([("authorization", value)])
         assert caught.value.reason == errors_pb2.ERROR_REASON_UNAUTHENTICATED
 
 
@@ -269,20 +272,25 @@ names = st.text(min_size=1, max_size=50).filter(str.strip)
 @given(tenant=names, user=names, groups=st.lists(names, max_size=5))
 def test_every_name_comes_through(tenant: str, user: str, groups: list[str]) -> None:
     token = jwt.encode(claims(tenant=tenant, sub=user, groups=groups), SECRET)
-    assert verify(by_secret(), token) == Principal(tenant, user, frozenset(groups))
+    assert verify(BY_SECRET, token) == Principal(tenant, user, frozenset(groups))
 
 
 def test_metadata_that_could_be_read_in_two_ways_is_refused() -> None:
     token = f"Bearer {jwt.encode(claims(), SECRET)}"
     for metadata in ([], [("authorization", token)] * 2, [("authorization", token.encode())], [("authorization", "x")]):
         with pytest.raises(ServiceError) as caught:
-            by_secret().authenticate(metadata)
+            BY_SECRET.authenticate(metadata)
         assert caught.value.reason == errors_pb2.ERROR_REASON_UNAUTHENTICATED
+
+
+def test_the_scheme_is_read_in_any_case() -> None:
+    token = jwt.encode(claims(), SECRET)
+    assert BY_SECRET.authenticate([("authorization", f"bearer {token}")]).principal.user_id == "ann"
 
 
 def test_a_verified_token_is_forwarded_as_it_came() -> None:
     token = f"Bearer {jwt.encode(claims(), SECRET)}"
-    authenticator = by_secret()
+    authenticator = BY_SECRET
     assert authenticator.authenticate([("authorization", token)]).metadata == (("authorization", token),)
     assert (
         authenticator.authenticate([("authorization", token), ("x-citemesh-tenant", "evil")]).principal.tenant_id

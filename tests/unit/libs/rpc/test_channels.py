@@ -259,3 +259,18 @@ async def test_a_hung_process_is_noticed_long_before_the_deadline(environ: dict[
     finally:
         process.kill()
         await process.communicate()
+
+
+async def test_a_rolling_restart_loses_no_call(serve_fake: Any) -> None:
+    variables = {"CITEMESH_HOST_LISTEN_ADDRESS": "127.0.0.1:0", "CITEMESH_HOST_DRAIN_WAIT_MS": "300"}
+    replicas = [await serve_fake(variables, Unary=echo) for _ in range(2)]
+    addresses = ",".join(replica.host.target for replica in replicas)
+    async with open_channel(f"ipv4:{addresses}", {}) as channel:
+        await unary(channel)(StringValue(), timeout=5, wait_for_ready=True)
+        stopping = asyncio.ensure_future(replicas[0].host.stop())
+        answered = 0
+        while not stopping.done():
+            await unary(channel)(StringValue(), timeout=5)
+            answered += 1
+        await stopping
+    assert answered > 20

@@ -19,6 +19,7 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
+import structlog
 from google.protobuf.wrappers_pb2 import StringValue
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
@@ -233,6 +234,29 @@ async def test_a_living_mesh_keeps_its_socket_and_a_dead_ones_is_cleared(
     assert stale.is_socket()
     other = await start_host(spec_of("b"))
     assert await ask(other.target, "b") == "b"
+
+
+async def test_a_socket_whose_owner_does_not_answer_is_left_alone(environ: dict[str, str]) -> None:
+    path = Path(environ["CITEMESH_STATE_DIR"]) / "busy.sock"
+    path.parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as busy:
+        busy.bind(str(path))
+        busy.listen(0)
+        with socket.socket(socket.AF_UNIX) as waiting:
+            waiting.connect(str(path))  # the backlog is full now
+            with pytest.raises(ConfigurationError, match="already listening"):
+                await Host([spec_of("a")], {**environ, "CITEMESH_HOST_LISTEN_ADDRESS": f"unix:{path}"}).start()
+    assert path.is_socket()
+
+
+async def test_spans_and_trace_ids_go_through_a_host(start_host: Any) -> None:
+    host = await start_host(spec_of("a", "b"), spec_of("b"))
+    parent = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
+    with structlog.testing.capture_logs() as logs:
+        await ask(host.target, "a", metadata=(("traceparent", parent), ("x-request-id", "r-1")))
+    calls = {line["method"]: line for line in logs if line["event"] == "call"}
+    assert calls["/test.a/Unary"]["trace_id"] == "0123456789abcdef0123456789abcdef"
+    assert calls["/test.a/Unary"]["request_id"] == "r-1"
 
 
 async def test_a_taken_port_is_refused_with_advice(start_host: Any, environ: dict[str, str]) -> None:

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,14 @@ def test_a_reader_may_come_first(state_dir: Path) -> None:
     assert find(reader) == near(reader) == {"one"}
     writer.close()
     reader.close()
+
+
+def test_many_may_open_a_new_store_at_once(state_dir: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        readers = list(threads.map(lambda _: open_reader(state_dir), range(16)))
+    for reader in readers:
+        assert find(reader) == set()
+        reader.close()
 
 
 def test_what_the_keyword_index_lacks_is_found_all_the_same(state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

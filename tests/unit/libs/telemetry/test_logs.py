@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import io
 import json
 import logging
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 import structlog
 
-from citemesh.rpc.request_ids import set_request_id
 from citemesh.telemetry.logs import configure_logging, describe_exception
 
 SECRET_TEXT = "the salary of Ms Example is 12345"
@@ -45,13 +43,9 @@ def test_lines_are_json_with_level_and_time(lines: Any) -> None:
 
 
 def test_lines_of_a_call_carry_its_request_id(lines: Any) -> None:
-    read = lines()
-
-    def handle() -> None:
-        set_request_id("r-1")
-        structlog.get_logger().info("inside")
-
-    contextvars.copy_context().run(handle)
+    running = ["r-1", ""]
+    read = lines(request_id=lambda: running.pop(0))
+    structlog.get_logger().info("inside")
     structlog.get_logger().info("outside")
     inside, outside = read()
     assert inside["request_id"] == "r-1"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import grpc
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
 from citemesh.config.load import ConfigurationError
 from citemesh.telemetry.tracing import CallTracer, make_provider, make_tracer
@@ -31,7 +33,7 @@ def test_a_sampled_call_makes_a_span_under_its_callers() -> None:
     trace = tracer.begin("/citemesh.v1.RerankService/Rerank", SAMPLED)
     assert trace.trace_id == "0123456789abcdef0123456789abcdef"
     assert trace.traceparent != SAMPLED
-    trace.end("OK")
+    trace.end(grpc.StatusCode.OK)
     assert tracer.begin("/s/M", UNSAMPLED).span is None
     assert tracer.begin("/s/M", None).span is None
     tracer.close()
@@ -39,15 +41,24 @@ def test_a_sampled_call_makes_a_span_under_its_callers() -> None:
     assert span.name == "citemesh.v1.RerankService/Rerank"
     assert span.parent is not None
     assert span.parent.span_id == 0x0123456789ABCDEF
-    assert dict(span.attributes or {}) == {"rpc.grpc.status": "OK"}
+    assert dict(span.attributes or {}) == {
+        "rpc.system": "grpc",
+        "rpc.service": "citemesh.v1.RerankService",
+        "rpc.method": "Rerank",
+        "rpc.grpc.status_code": 0,
+    }
+    assert span.status.status_code is StatusCode.UNSET
 
 
 def test_calls_without_context_are_sampled_by_the_ratio() -> None:
-    tracer = CallTracer(make_provider(InMemorySpanExporter(), ["a"]), sample_ratio=1.0)
+    exporter = InMemorySpanExporter()
+    tracer = CallTracer(make_provider(exporter, ["a"]), sample_ratio=1.0)
     trace = tracer.begin("/s/M", None)
     assert trace.span is not None
-    trace.end("OK")
+    trace.end(grpc.StatusCode.INTERNAL)
     tracer.close()
+    (span,) = exporter.get_finished_spans()
+    assert span.status.status_code is StatusCode.ERROR
 
 
 def test_settings_are_checked() -> None:

@@ -48,7 +48,9 @@ ANA = Principal("acme", "ana", frozenset({"staff"}))
 QUESTION = "Which alarms does the device raise, and how long does each wait?"
 
 
-def passage(passage_id: str, text: str, *, page: int, label: str = "", refers_to: str = "") -> evidence_pb2.Passage:
+def passage(
+    passage_id: str, text: str, *, page: int, label: str = "", refers_to: str = "", section: str = "Alarms"
+) -> evidence_pb2.Passage:
     """A passage of the one document; `refers_to` is the label of a place that its text names."""
     references = []
     if refers_to:
@@ -60,7 +62,7 @@ def passage(passage_id: str, text: str, *, page: int, label: str = "", refers_to
         text=text,
         content_hash=hashlib.sha256(text.encode()).hexdigest(),
         title="Manual",
-        section_path=["Alarms"],
+        section_path=[section],
         page_first=page,
         page_last=page,
         kind=evidence_pb2.PASSAGE_KIND_TEXT,
@@ -73,7 +75,7 @@ def passage(passage_id: str, text: str, *, page: int, label: str = "", refers_to
 PASSAGES = (
     passage("p1", "The device raises three kinds of alarm. Their delays are in Table 4.", page=3, refers_to="table 4"),
     passage("p2", "Door alarm, excursion alarm and supply alarm are the alarms.", page=3),
-    passage("p3", "The device is white and weighs two kilograms.", page=1),
+    passage("p3", "The device is white and weighs two kilograms.", page=1, section="Housing"),
     passage("p4", "Table 4. Excursion 15 min. Door 3 min. Supply 10 min.", page=9, label="table 4"),
 )
 
@@ -146,7 +148,7 @@ class FakeMesh:
 
     passages: tuple[evidence_pb2.Passage, ...] = PASSAGES
     relevant: frozenset[str] = frozenset({"p1", "p2", "p4"})
-    """Passages with relevance 0.9; others have 0.05."""
+    """Passages with relevance 0.9; others have 0.02."""
 
     parse: Callable[[str], question_pb2.ParsedQuestion] = parsed
     write: Callable[[generation_pb2.GenerateRequest], answer_pb2.AnswerWithEvidence] = write_answer
@@ -174,8 +176,8 @@ class FakeMesh:
     calls: list[tuple[str, Any]] = field(default_factory=list)
     running: Counter[str] = field(default_factory=Counter)
     count: Counter[str] = field(default_factory=Counter)
-    stub: dispatcher_pb2_grpc.DispatcherServiceStub = field(init=False)
-    host: Any = None
+    stub: Any = None
+    """Calls the dispatcher; set while it runs."""
 
     def requests(self, name: str) -> list[Any]:
         """The requests of one RPC, in order."""
@@ -255,8 +257,8 @@ class Retrieval(retrieval_pb2_grpc.RetrievalServiceServicer):
             ranked = [retrieval_pb2.RankedPassage(passage_id=item) for item in found]
             response.rankings.add(leg=query.leg, query=query.text, passages=ranked)
         for ranking in response.rankings:
-            for rank, item in enumerate(ranking.passages, start=1):
-                weights[item.passage_id] += round(1e6 / (60 + rank))
+            for rank, place in enumerate(ranking.passages, start=1):
+                weights[place.passage_id] += round(1e6 / (60 + rank))
         for passage_id, weight in weights.most_common():
             item = self._passage(passage_id)
             response.candidates.add(passage=item, fused_score=weight / 1e6)
@@ -318,7 +320,7 @@ class Rerank(rerank_pb2_grpc.RerankServiceServicer):
             for item in request.passages:
                 good = item.passage_id in self.mesh.relevant
                 response.scores.add(
-                    passage_id=item.passage_id, rerank_score=4.0 if good else -4.0, relevance=0.9 if good else 0.05
+                    passage_id=item.passage_id, rerank_score=4.0 if good else -4.0, relevance=0.9 if good else 0.02
                 )
             response.cost.scored_pair_count = len(request.passages)
             return response
@@ -436,7 +438,6 @@ async def running(mesh: FakeMesh, state_dir: Path, **environ: str) -> AsyncItera
         **environ,
     }
     async with hosted([SPEC, *fake_specs(mesh)], variables) as host, grpc.aio.insecure_channel(host.target) as channel:
-        mesh.host = host
         mesh.stub = dispatcher_pb2_grpc.DispatcherServiceStub(channel)
         yield mesh
 

@@ -76,8 +76,12 @@ def make_history(
     all_proposals = (FIRST_PASS, *proposals)
     history: list[history_pb2.IterationRecord] = []
     for place, signals in enumerate(passes):
-        proposal = all_proposals[place] if place < len(all_proposals) else Proposal(
-            history_pb2.TRIGGER_INCOMPLETE_ANSWER, history_pb2.ACTION_RETRIEVE_SUB_QUESTIONS, f"search {place}"
+        proposal = (
+            all_proposals[place]
+            if place < len(all_proposals)
+            else Proposal(
+                history_pb2.TRIGGER_INCOMPLETE_ANSWER, history_pb2.ACTION_RETRIEVE_SUB_QUESTIONS, f"search {place}"
+            )
         )
         before = history[-1].signals if history else None
         history.append(build_record(place + 1, proposal, before, signals))

@@ -16,7 +16,9 @@ from tests.unit.services.dispatcher.records import PAGE, TABLE_3, make_case
 WORD = st.text(st.characters(categories=["Ll", "Lu", "Nd"]), min_size=1, max_size=8)
 
 
-@given(st.lists(WORD, max_size=20), st.lists(WORD, max_size=20), st.lists(WORD, max_size=20), st.integers(1, 15), st.data())
+@given(
+    st.lists(WORD, max_size=20), st.lists(WORD, max_size=20), st.lists(WORD, max_size=20), st.integers(1, 15), st.data()
+)
 def test_originals_are_never_pruned_and_the_cap_holds(
     originals: list[str], earlier: list[str], discovered: list[str], cap: int, data: st.DataObject
 ) -> None:
@@ -74,7 +76,9 @@ def test_the_first_state_asks_for_what_is_active() -> None:
 
 def test_nothing_is_searched_again_to_follow_a_reference() -> None:
     state = move(make_case(), history_pb2.ACTION_FOLLOW_REFERENCES, references=(TABLE_3,))
-    assert state.references == (TABLE_3,) and not state.queries and state.listing_scope == NO_LISTING
+    assert state.references == (TABLE_3,)
+    assert not state.queries
+    assert state.listing_scope == NO_LISTING
     assert activation_pb2.PATTERN_TWO_HOP_REFERENCES in state.patterns
     assert state.required_passage_ids == ("p1",), "what is cited stays in the context"
     assert state.gathered.evidence_ids == {"p1": "E1", "p2": "E2"}
@@ -90,7 +94,8 @@ def test_more_keywords_are_searched_beside_the_question() -> None:
 def test_parsed_again_pages_are_forgotten_and_everything_is_searched_again() -> None:
     state = move(make_case(), history_pb2.ACTION_REPARSE_PAGES, pages=(PAGE,))
     assert state.pages == (PAGE,)
-    assert list(state.gathered.candidates) == ["p2"] and not state.gathered.rankings
+    assert list(state.gathered.candidates) == ["p2"]
+    assert not state.gathered.rankings
     assert state.queries
 
 
@@ -112,7 +117,8 @@ def test_retrieving_again_leaves_out_what_failed() -> None:
 
 def test_a_correction_searches_nothing_and_shows_what_failed() -> None:
     state = move(make_case(), history_pb2.ACTION_CORRECT_ANSWER)
-    assert not state.queries and not state.references
+    assert not state.queries
+    assert not state.references
     assert [item.claim_id for item in state.failed_claims] == ["C1"]
 
 
@@ -140,7 +146,8 @@ def test_queries_are_few_distinct_and_only_for_legs_that_are_on(
     assert len(queries) <= 32
     assert {query.leg for query in queries} <= legs
     keys = [(query.leg, fold(query.text)) for query in queries]
-    assert len(keys) == len(set(keys)) and all(text for _, text in keys)
+    assert len(keys) == len(set(keys))
+    assert all(text for _, text in keys)
     if activation_pb2.PATTERN_KEYWORD in legs:
         assert (activation_pb2.PATTERN_KEYWORD, fold("Which alarms?")) in keys, "the original is always searched"
 

@@ -30,7 +30,7 @@ async def ask(
     mesh: FakeMesh, question: str = QUESTION, *, timeout: float = 5.0, **fields: object
 ) -> dispatcher_pb2.AnswerResponse:
     request = dispatcher_pb2.AnswerRequest(question=question, **fields)  # type: ignore[arg-type]  # fields of the message
-    response = await mesh.stub.Answer(request, timeout=timeout, metadata=METADATA)
+    response: dispatcher_pb2.AnswerResponse = await mesh.stub.Answer(request, timeout=timeout, metadata=METADATA)
     replayed = await mesh.stub.Replay(dispatcher_pb2.ReplayRequest(recorded=response), metadata=METADATA)
     assert replayed.agrees, replayed.differences
     assert not +mesh.running, "a handler was left running"
@@ -47,7 +47,8 @@ async def test_a_pending_reference_is_followed_in_a_second_pass_and_cited(mesh: 
     assert second.trigger == history_pb2.TRIGGER_PENDING_REFERENCES
     assert second.action == history_pb2.ACTION_FOLLOW_REFERENCES
     assert second.action_taken == "follow Table 4"
-    assert "p4" in second.candidate_ids_after and "p4" not in second.candidate_ids_before
+    assert "p4" in second.candidate_ids_after
+    assert "p4" not in second.candidate_ids_before
     assert 9 in {citation.page_number for claim in response.answer.claims for citation in claim.citations}
     assert [unit.evidence_id for unit in response.evidence if unit.passage_id == "p4"] == ["E3"]
     trace = {item.passage_id: item for item in response.candidates}
@@ -76,7 +77,8 @@ async def test_small_talk_is_answered_without_documents_and_without_claims(mesh:
     response = await ask(mesh, "hello")
     assert response.outcome == answer_pb2.ANSWER_OUTCOME_ANSWERED
     assert response.answer.text == "Hello."
-    assert not response.answer.claims and not response.history
+    assert not response.answer.claims
+    assert not response.history
     assert response.stop_reason == history_pb2.STOP_REASON_NO_PASS_NEEDED
     assert active_patterns(response.activations) == frozenset()
     assert not mesh.requests("Rerank")
@@ -98,7 +100,8 @@ async def test_absent_and_forbidden_documents_look_the_same(mesh: FakeMesh, docu
     response = await ask(mesh, scope=scope)
     assert response.outcome == answer_pb2.ANSWER_OUTCOME_NOT_AUTHORIZED
     assert response.message == "The request names a document that does not exist or that you may not read."
-    assert not response.candidates and not response.evidence
+    assert not response.candidates
+    assert not response.evidence
 
 
 async def test_a_named_document_that_is_not_in_force_yet_is_no_refusal(mesh: FakeMesh) -> None:
@@ -166,7 +169,9 @@ async def test_a_withheld_answer_is_queued_once_and_not_shown(mesh: FakeMesh) ->
     response = await ask(mesh)
     assert response.outcome == answer_pb2.ANSWER_OUTCOME_WITHHELD_FOR_REVIEW
     assert response.review_id == "R1"
-    assert not response.answer.text and not response.answer.claims and not response.evidence
+    assert not response.answer.text
+    assert not response.answer.claims
+    assert not response.evidence
     assert sum(request.queue_when_withheld for request in mesh.requests("Validate")) == 1
 
 

@@ -70,7 +70,9 @@ def test_in_force_from_its_first_moment_until_before_its_last(begin: int, end: i
     assert in_force(unit("a"), Timestamp(seconds=now))
 
 
-def first_stage(text: str, *legs: activation_pb2.Pattern.ValueType, score: float = 0.0) -> history_pb2.GateDecision.ValueType:
+def first_stage(
+    text: str, *legs: activation_pb2.Pattern.ValueType, score: float = 0.0
+) -> history_pb2.GateDecision.ValueType:
     passage = evidence_pb2.Passage(passage_id="a", text=text)
     candidate = evidence_pb2.Candidate(passage=passage, keyword_score=score, fused_score=score)
     for leg in legs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from services.dispatcher.state import LoopState, PassResult, Proposal
 from tests.unit.services.dispatcher.records import FAILED, SATISFIED, TABLE_3, TABLE_4, make_case, make_signals
 
 
-async def run(passes: Sequence[history_pb2.PassSignals], **question: object) -> tuple[Loop, list[LoopState]]:
+async def run(passes: Sequence[history_pb2.PassSignals], **question: Any) -> tuple[Loop, list[LoopState]]:
     case = make_case(**question)
     loop, states = Loop(case), list[LoopState]()
 
@@ -33,7 +34,8 @@ async def run(passes: Sequence[history_pb2.PassSignals], **question: object) -> 
 async def test_a_satisfactory_answer_takes_one_pass() -> None:
     loop, states = await run([make_signals(**SATISFIED)])
     assert len(states) == len(loop.history) == 1
-    assert loop.stop is not None and loop.stop.reason == history_pb2.STOP_REASON_SATISFIED
+    assert loop.stop is not None
+    assert loop.stop.reason == history_pb2.STOP_REASON_SATISFIED
 
 
 async def test_each_pass_has_its_record_with_before_and_after() -> None:
@@ -52,12 +54,18 @@ async def test_each_pass_has_its_record_with_before_and_after() -> None:
 async def test_the_best_answer_comes_back_not_the_last() -> None:
     good = make_signals(pending_references=[TABLE_3], confidence=0.8)
     worse = make_signals(
-        confidence=0.5, release_decision=answer_pb2.RELEASE_DECISION_WITHHOLD, failed_verdicts=[FAILED]
+        confidence=0.5,
+        release_decision=answer_pb2.RELEASE_DECISION_WITHHOLD,
+        failed_verdicts=[FAILED],
+        candidate_ids=["p1", "p2", "p3"],
     )
     loop, _ = await run([good, worse])
-    assert loop.best is not None and loop.last is not None
-    assert loop.best.signals == good and loop.last.signals == worse
-    assert loop.stop is not None and loop.stop.reason == history_pb2.STOP_REASON_CONFIDENCE_DROP
+    assert loop.best is not None
+    assert loop.last is not None
+    assert loop.best.signals == good
+    assert loop.last.signals == worse
+    assert loop.stop is not None
+    assert loop.stop.reason == history_pb2.STOP_REASON_CONFIDENCE_DROP
 
 
 async def test_the_hard_cap_is_four_passes_and_says_that_something_was_left() -> None:
@@ -67,7 +75,10 @@ async def test_the_hard_cap_is_four_passes_and_says_that_something_was_left() ->
         table.CopyFrom(TABLE_3)
         table.label = table.surface = f"table {number}"
         tables.append(table)
-    passes = [make_signals(pending_references=[table], followed_references=tables[:place]) for place, table in enumerate(tables)]
+    passes = [
+        make_signals(pending_references=[table], followed_references=tables[:place])
+        for place, table in enumerate(tables)
+    ]
     loop, states = await run(passes)
     assert len(states) == 4
     assert loop.stop is not None
@@ -78,8 +89,10 @@ async def test_a_failed_stage_ends_the_loop_and_keeps_what_there_was() -> None:
     first = make_signals(pending_references=[TABLE_3])
     failed = make_signals(claim_count=0, confidence=0.6, failed_stage=budget_pb2.STAGE_GENERATE)
     loop, _ = await run([first, failed])
-    assert loop.stop is not None and loop.stop.reason == history_pb2.STOP_REASON_STAGE_FAILED
-    assert loop.best is not None and loop.best.signals == first
+    assert loop.stop is not None
+    assert loop.stop.reason == history_pb2.STOP_REASON_STAGE_FAILED
+    assert loop.best is not None
+    assert loop.best.signals == first
 
 
 SIGNALS = st.builds(
@@ -99,7 +112,8 @@ SIGNALS = st.builds(
 async def test_any_passes_end_within_the_cap_with_the_best_of_them(passes: list[history_pb2.PassSignals]) -> None:
     loop, states = await run(passes)
     assert 1 <= len(states) == len(loop.history) <= 4
-    assert loop.stop is not None and loop.best is not None
+    assert loop.stop is not None
+    assert loop.best is not None
     seen = [record.signals for record in loop.history]
     assert rank_pass(loop.best.signals) == max(rank_pass(signals) for signals in seen)
     assert best_pass(loop.history) == loop.best.signals

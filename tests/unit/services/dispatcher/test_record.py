@@ -32,9 +32,7 @@ COSTS = st.builds(
     completion_token_count=st.integers(0, 10_000),
     scored_pair_count=st.integers(0, 100),
 )
-LIMITS = st.builds(
-    budget_pb2.Budget, max_iterations=st.integers(1, 4), max_model_calls=st.none() | st.integers(0, 99)
-)
+LIMITS = st.builds(budget_pb2.Budget, max_iterations=st.integers(1, 4), max_model_calls=st.none() | st.integers(0, 99))
 
 
 # Budget ------------------------------------------------------------------------------------------------------------
@@ -162,8 +160,10 @@ def test_a_listing_is_tied_to_its_evidence_and_what_has_none_is_left_out() -> No
     context = tie_listing(listing, [UNIT])
     assert context is not None
     assert [item.text for item in context.items] == ["door"]
-    assert context.announcement.quote == "Three kinds" and context.expected_count == 3
-    assert tie_listing(listing, []) is None and tie_listing(None, [UNIT]) is None
+    assert context.announcement.quote == "Three kinds"
+    assert context.expected_count == 3
+    assert tie_listing(listing, []) is None
+    assert tie_listing(None, [UNIT]) is None
 
 
 def make_answer() -> answer_pb2.AnswerWithEvidence:

@@ -109,9 +109,7 @@ def without_feedback() -> Case:
     return case
 
 
-CASES.append(
-    (history_pb2.STOP_REASON_FEEDBACK_OFF, False, without_feedback(), make_history(make_signals(**OPEN)))
-)
+CASES.append((history_pb2.STOP_REASON_FEEDBACK_OFF, False, without_feedback(), make_history(make_signals(**OPEN))))
 
 
 @pytest.mark.parametrize(("reason", "exhausted", "case", "history"), CASES)

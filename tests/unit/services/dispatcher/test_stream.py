@@ -15,9 +15,7 @@ from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMes
 
 def stream(mesh: FakeMesh, mode: answer_pb2.ReleaseMode.ValueType) -> object:
     request = dispatcher_pb2.AnswerRequest(question=QUESTION, release_mode=mode)
-    return mesh.stub.AnswerStream(
-        dispatcher_pb2.AnswerStreamRequest(request=request), timeout=5.0, metadata=METADATA
-    )
+    return mesh.stub.AnswerStream(dispatcher_pb2.AnswerStreamRequest(request=request), timeout=5.0, metadata=METADATA)
 
 
 async def collect(mesh: FakeMesh, mode: answer_pb2.ReleaseMode.ValueType) -> list[dispatcher_pb2.AnswerStreamResponse]:
@@ -28,9 +26,12 @@ async def test_events_tell_the_request_and_end_with_the_response(tmp_path: Path)
     async with running(FakeMesh(), tmp_path) as mesh:
         events = await collect(mesh, answer_pb2.RELEASE_MODE_BUFFERED)
     kinds = [event.WhichOneof("event") for event in events]
-    assert kinds[-1] == "response" and kinds.count("response") == 1
-    assert kinds.count("activations") == 1 and kinds.count("iteration") == 2
-    assert "claim" not in kinds and "text_delta" not in kinds
+    assert kinds[-1] == "response"
+    assert kinds.count("response") == 1
+    assert kinds.count("activations") == 1
+    assert kinds.count("iteration") == 2
+    assert "claim" not in kinds
+    assert "text_delta" not in kinds
     response = events[-1].response
     assert [event.stage_report for event in events if event.HasField("stage_report")] == list(response.stage_reports)
     assert [event.iteration for event in events if event.HasField("iteration")] == list(response.history)

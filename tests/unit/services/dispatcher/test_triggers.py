@@ -21,7 +21,7 @@ from tests.unit.services.dispatcher.records import (
 )
 
 LISTING = question_pb2.INTENT_LISTING
-PARTS = {"sub_questions": ["Which alarms?", "How long do they wait?"]}
+PARTS: dict[str, Any] = {"sub_questions": ["Which alarms?", "How long do they wait?"]}
 
 FIRING: list[tuple[dict[str, Any], dict[str, Any], history_pb2.Trigger.ValueType, history_pb2.Action.ValueType]] = [
     (
@@ -117,7 +117,8 @@ def test_a_complete_and_validated_answer_fires_nothing() -> None:
 def test_only_the_flagged_pages_are_parsed_again() -> None:
     history = make_history(make_signals(context_structured=False, unstructured_pages=[PAGE]))
     proposal = propose(make_case(), history)
-    assert proposal is not None and proposal.pages == (PAGE,)
+    assert proposal is not None
+    assert proposal.pages == (PAGE,)
 
 
 def test_pages_without_text_count_as_flagged_where_scans_are_in_scope_and_nothing_was_found() -> None:
@@ -138,12 +139,14 @@ def test_places_already_followed_give_way_to_new_ones() -> None:
     first = make_signals(pending_references=[TABLE_3])
     second = make_signals(pending_references=[TABLE_3, TABLE_4], followed_references=[TABLE_3])
     proposal = propose(make_case(), make_history(first, second))
-    assert proposal is not None and proposal.references == (TABLE_4,)
+    assert proposal is not None
+    assert proposal.references == (TABLE_4,)
 
 
 def test_a_listing_widens_step_by_step_and_then_no_further() -> None:
     case = make_case(intent=LISTING)
-    passes, proposals, scopes = [make_signals()], [], []
+    passes, scopes = [make_signals()], []
+    proposals: list[Proposal] = []
     while isinstance(proposal := propose(case, make_history(*passes, proposals=tuple(proposals))), Proposal):
         if proposal.action != history_pb2.ACTION_WIDEN_LISTING:
             break
@@ -159,4 +162,5 @@ def test_a_second_failure_retrieves_again_instead_of_correcting_again() -> None:
         history_pb2.TRIGGER_FAILED_VALIDATION, history_pb2.ACTION_CORRECT_ANSWER, "have the answer corrected"
     )
     proposal = propose(make_case(), make_history(failed, failed, proposals=(corrected,)))
-    assert proposal is not None and proposal.action == history_pb2.ACTION_RETRIEVE_AGAIN
+    assert proposal is not None
+    assert proposal.action == history_pb2.ACTION_RETRIEVE_AGAIN

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from reportlab.lib.pagesizes import A4
-from reportlab.pdfgen.canvas import Canvas
+from reportlab.lib.pagesizes import A4  # type: ignore[import-untyped]  # it ships no types
+from reportlab.pdfgen.canvas import Canvas  # type: ignore[import-untyped]  # it ships no types
 
 from citemesh.models.contract import EncoderContract
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits
@@ -66,16 +66,19 @@ class PdfWriter:
         return self.path
 
 
+NewPdf = Callable[[str], PdfWriter]
+
+
 @pytest.fixture
-def pdf(tmp_path: Path) -> Callable[[str], PdfWriter]:
+def pdf(tmp_path: Path) -> NewPdf:
     """Begins a PDF of the given file name."""
-    return lambda name="made.pdf": PdfWriter(tmp_path / name)
+    return lambda name: PdfWriter(tmp_path / name)
 
 
 @pytest.fixture
 def limits() -> SandboxLimits:
     """The limits of production, with more patience: the machine may be busy."""
-    return SandboxLimits(cpu_s=20, wall_s=40)
+    return SandboxLimits(cpu_s=20, wall_s=60)
 
 
 @pytest.fixture
@@ -115,7 +118,8 @@ class WordEncoder:
         for row, text in enumerate(texts):
             for word in re.findall(r"\w+", text.casefold()):
                 vectors[row, zlib.crc32(word.encode()) % 32] += 1
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit: npt.NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return unit
 
     def encode_canaries(self) -> npt.NDArray[np.float32]:
         return self.encode_passages(["one canary", "two canaries", self.contract.revision])

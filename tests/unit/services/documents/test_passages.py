@@ -15,6 +15,7 @@ from services.documents.parsing.markdown import parse_markdown
 from services.documents.parsing.pdf import parse_pdf
 from services.documents.sections import build_sections
 from services.documents.splitting.passages import Lengths, make_passages
+from tests.unit.services.documents.conftest import NewPdf
 
 Count = Callable[[Sequence[str]], list[int]]
 
@@ -58,7 +59,9 @@ def test_long_paragraphs_are_cut_between_sentences(tmp_path: Path, count_tokens:
 
 
 def test_a_list_stays_with_the_sentence_that_announces_it(tmp_path: Path, count_tokens: Count) -> None:
-    text = SENTENCE * 6 + f"\n\nThree things are to be brought:\n\n- {SENTENCE}\n- {SENTENCE}\n- a rope\n\n" + SENTENCE * 8
+    text = (
+        SENTENCE * 6 + f"\n\nThree things are to be brought:\n\n- {SENTENCE}\n- {SENTENCE}\n- a rope\n\n" + SENTENCE * 8
+    )
     passages = split(from_markdown(tmp_path, text), count_tokens)
     found = next(p for p in passages if "- a rope" in p.text)
     assert found.kind == PassageKind.PASSAGE_KIND_LIST
@@ -105,7 +108,7 @@ def test_code_is_cut_between_entries(tmp_path: Path, count_tokens: Count) -> Non
     assert all(p.text.split("\n")[0].startswith(("--flag", "```")) for p in passages)
 
 
-def test_lines_point_at_their_part_of_the_text(pdf: Callable, count_tokens: Count) -> None:
+def test_lines_point_at_their_part_of_the_text(pdf: NewPdf, count_tokens: Count) -> None:
     page = pdf("a.pdf")
     for number in range(40):
         page.line(f"Line {number} of the rules says that the lamp is lit. It burns until day")
@@ -122,7 +125,7 @@ def test_lines_point_at_their_part_of_the_text(pdf: Callable, count_tokens: Coun
         assert passage.lines[-1].end_offset == len(passage.text)
 
 
-def test_a_caption_labels_its_table_and_mentions_become_references(pdf: Callable, count_tokens: Count) -> None:
+def test_a_caption_labels_its_table_and_mentions_become_references(pdf: NewPdf, count_tokens: Count) -> None:
     page = pdf("a.pdf")
     page.line("1 Wicks", size=14, bold=True, gap=20)
     page.line("Table 2: Wicks.", gap=16)

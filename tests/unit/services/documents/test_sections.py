@@ -144,7 +144,9 @@ def test_lettered_paragraphs_of_a_law_are_sections(tmp_path: Path) -> None:
         st.tuples(st.sampled_from(["A title", "Sub", "Next", "Gone"]), st.integers(1, 3), st.integers(0, 4)), max_size=6
     ),
 )
-def test_every_line_stays_and_belongs_to_at_most_one_section(lines, entries) -> None:
+def test_every_line_stays_and_belongs_to_at_most_one_section(
+    lines: list[tuple[str, int, bool]], entries: list[tuple[str, int, int]]
+) -> None:
     blocks = [heading(text, page) if bold else block(text, page) for text, page, bold in lines]
     blocks.sort(key=lambda b: b.first_page)
     texts = [line.text for b in blocks for line in b.lines]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
@@ -55,8 +57,8 @@ def test_near_duplicates_share_most_bits() -> None:
     assert simhash(" - ") == 0
 
 
-def labels(text: str, **options: object) -> list[str]:
-    return [reference.label for reference in find_references(text, **options)]
+def labels(text: str, known_section: Callable[[str], str] = lambda number: number) -> list[str]:
+    return [reference.label for reference in find_references(text, known_section=known_section)]
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,12 @@ def test_small_talk_between_is_passed_over() -> None:
     assert resolve("And for managers?", history).standalone_question == "What is the allowance for managers?"
 
 
+def test_thanks_before_a_follow_up_do_not_hide_it() -> None:
+    history = [user("What is the allowance for employees?"), assistant("EUR 20.")]
+    follow_up = "Thanks! And for managers?"
+    assert resolve(follow_up, history).standalone_question == "What is the allowance for managers?"
+
+
 def test_it_stands_for_what_the_question_before_asked_about() -> None:
     history = [user("What is a learner?"), assistant("A member that has no vote.")]
     resolution = resolve("Why is it safer?", history)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -109,9 +110,12 @@ async def test_every_wrong_field_is_named(environ: dict[str, str]) -> None:
 async def test_work_that_cannot_finish_is_refused_early(environ: dict[str, str]) -> None:
     passages = [rerank_pb2.PairText(passage_id=str(place), text=f"{place} word " * 120) for place in range(200)]
     request = rerank_pb2.RerankRequest(queries=["what is the word"], passages=passages)
+    environ["CITEMESH_RERANK_WORKER_COUNT"] = "1"  # 50,000 tokens take one core some 7 s
     async with calling(environ) as (stub, host):
+        started = time.monotonic()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await stub.Rerank(request, timeout=0.4)
+            await stub.Rerank(request, timeout=3)
+        assert time.monotonic() - started < 2.5
         assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         assert error_reason(caught.value) == errors_pb2.ERROR_REASON_DEADLINE_TOO_SHORT
         assert host.registry.get_sample_value("citemesh_rerank_queue_length") == 0

@@ -79,6 +79,18 @@ def test_named_paragraphs_over_passages_and_pages(library: Library) -> None:
     assert len(response.candidates) == 3
 
 
+def test_an_addition_is_an_item_where_one_is_missing(library: Library) -> None:
+    text = "We use three guards:\nDoor Guard We lock it. In addition, we watch it.\nRoof Guard People stand there."
+    library.add("guards", [text])
+    response = list_items(library, "Which guards are used?", ["guards@1#0"])
+    assert texts(response) == [
+        "Door Guard We lock it.",
+        "In addition, we watch it.",
+        "Roof Guard People stand there.",
+    ]
+    assert response.status == retrieval_pb2.LISTING_STATUS_COMPLETE
+
+
 def test_a_list_that_goes_on_in_the_next_passage(library: Library) -> None:
     intro = "The office has five rules:"
     library.add(

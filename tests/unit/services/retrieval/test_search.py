@@ -256,3 +256,24 @@ async def test_wrong_requests_are_refused(library: Library, request_: RetrieveRe
         await Bench(library).retrieve(request_)
     assert raised.value.reason == errors_pb2.ERROR_REASON_INVALID_FIELD
     assert raised.value.field_violations
+
+
+async def test_a_short_section_is_made_whole(library: Library) -> None:
+    passages = [
+        make_passage("Leave is asked for by form.", section="s", path=["Leave"]),
+        make_passage("It is granted within a week.", section="s", path=["Leave"]),
+        make_passage("Leave may be carried over.", section="s", path=["Leave"]),
+        make_passage("Something else.", section="o", path=["Other"]),
+    ]
+    sections = [make_section("s", "Leave", number="1"), make_section("o", "Other", number="2")]
+    library.add("handbook", passages, sections=sections)
+    request = ask("leave form carried", KEYWORD)
+    bench = Bench(library)
+    library.writer.set_access("acme", "handbook", document_pb2.AccessPolicy(everyone=document_pb2.Everyone()))
+    response = await bench.retrieve(request)
+    assert "It is granted within a week." in texts(response)
+    assert "Something else." not in texts(response)
+    fused = [candidate.fused_score for candidate in response.candidates]
+    assert fused == sorted(fused, reverse=True)
+    request.excluded_passage_ids.append("handbook@1#1")
+    assert "It is granted within a week." not in texts(await bench.retrieve(request))

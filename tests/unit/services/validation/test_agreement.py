@@ -77,3 +77,28 @@ def test_a_labelled_row_must_speak_of_what_the_claim_says_of_it() -> None:
 def test_a_row_of_figures_alone_is_about_its_caption() -> None:
     about = "Table 3: dropout and label smoothing"
     assert verdict("Row (D) varies label smoothing.", "(D) 0.0 5.77 24.6", about=about) == ""
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The table a user sees holds pumps.",
+        "The rows a user sees hold pumps.",
+        "Item a pump needs: oil.",
+        "On line 12 of the file the pump is named.",
+    ],
+)
+def test_an_article_is_no_label(claim: str) -> None:
+    assert "credits" not in str(find_disagreement(claim, "The pump is seen by users.", Place("", "")))
+    assert "row" not in str(find_disagreement(claim, "The pump is seen by users.", Place("", ""))).lower()
+
+
+def test_a_row_ends_where_other_evidence_begins() -> None:
+    row_e = TABLE.splitlines()[-1]
+    both = f"{row_e}\n\nLabel smoothing of 0.1 improves the score."
+    assert verdict("Label smoothing is varied in row (E).", both) == "UNSUPPORTED"
+
+
+def test_a_row_may_be_credited_by_the_cited_words_themselves() -> None:
+    quote = "Learned embeddings give nearly identical results (see Table 3 row (E))."
+    assert verdict("Learned embeddings do as well, see row (E).", quote) == ""

@@ -150,6 +150,28 @@ def test_label_smoothing_is_not_credited_to_another_row(encoder: Encoder) -> Non
     assert response.verdicts[0].support < ValidationSettings().min_support
 
 
+def test_a_row_may_be_read_with_its_column_titles() -> None:
+    table = evidence(
+        "| Kind | Delay | Signal |\n|---|---|---|\n| Door | 3 min | amber |\n| Excursion | 15 min | red |",
+        kind=PassageKind.PASSAGE_KIND_TABLE,
+    )
+    row = "| Excursion | 15 min | red |"
+    good = claim("Kind: Excursion; Delay: 15 min; Signal: red", cite(table, row))
+    bad = claim("Kind: Excursion; Delay: 3 min; Signal: red", cite(table, row), number=2)
+    response = run(request("How long does each kind of alarm wait?", [good, bad], [table]))
+    assert verdicts(response) == ["SUPPORTED", "CONTRADICTED"]
+
+
+def test_a_printed_table_has_its_head_at_the_top() -> None:
+    table = evidence(
+        "Table 3: Variations of the model\n  N  width  BLEU\nbase  6  512  25.8\nbig  6  1024  26.4",
+        kind=PassageKind.PASSAGE_KIND_TABLE,
+        label="table 3",
+    )
+    row = claim("The big model has a width of 1024 and a BLEU of 26.4.", cite(table, "big  6  1024  26.4"))
+    assert verdicts(run(request("How wide is the big model?", [row], [table]))) == ["SUPPORTED"]
+
+
 def test_two_citations_may_carry_a_claim_together(encoder: Encoder) -> None:
     first = evidence("Employees receive 25 days of annual leave.")
     second = evidence("Managers receive 30 days of annual leave.", 2)

@@ -15,7 +15,8 @@ from services.documents.parsing.docx import parse_docx
 from services.documents.parsing.enumerated import marker_levels
 from services.documents.parsing.formats import tell_format
 from services.documents.parsing.html import parse_html, read_markup
-from services.documents.parsing.markdown import parse_markdown, plain_title
+from services.documents.parsing.markdown import parse_markdown
+from services.documents.parsing.markup import plain_title
 from services.documents.parsing.plain import decode, parse_plain
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 

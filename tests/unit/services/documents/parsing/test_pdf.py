@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from services.documents.parsing.blocks import BlockKind, from_json, to_json
+from services.documents.parsing.blocks import BlockKind, ParsedDocument, from_json, to_json
 from services.documents.parsing.pdf import has_text, parse_pdf
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
+from tests.unit.services.documents.conftest import NewPdf
 
 PROSE = (
     "The keeper shall write down each reading on the day it is made and",
@@ -17,15 +18,15 @@ PROSE = (
 )
 
 
-def read(path: Path, **options: object):
-    return parse_pdf(path, "", 500, **options)
+def read(path: Path, layout_pages: frozenset[int] = frozenset()) -> ParsedDocument:
+    return parse_pdf(path, "", 500, layout_pages)
 
 
-def kinds(document) -> list[tuple[BlockKind, str]]:
+def kinds(document: ParsedDocument) -> list[tuple[BlockKind, str]]:
     return [(block.kind, block.text) for block in document.blocks]
 
 
-def test_headings_and_paragraphs_are_told_apart(pdf) -> None:
+def test_headings_and_paragraphs_are_told_apart(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("3 Keeping of lists", size=14, bold=True, gap=26)
     for text in PROSE:
@@ -38,18 +39,20 @@ def test_headings_and_paragraphs_are_told_apart(pdf) -> None:
     assert document.blocks[1].text == " ".join(PROSE)
 
 
-def test_each_line_has_its_box_on_the_page(pdf) -> None:
+def test_each_line_has_its_box_on_the_page(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line(PROSE[0])
     baseline = page.y + 12
     document = read(page.save())
-    left, bottom, right, top = document.blocks[0].lines[0].box
+    box = document.blocks[0].lines[0].box
+    assert box is not None
+    left, bottom, right, top = box
     assert left == pytest.approx(72, abs=2)
     assert bottom < baseline + 1 < top
     assert right > 300
 
 
-def test_a_word_divided_at_the_end_of_a_line_is_joined_as_the_document_spells_it(pdf) -> None:
+def test_a_word_divided_at_the_end_of_a_line_is_joined_as_the_document_spells_it(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("The regularization of a well-known model helps; nothing replaces regulari-")
     page.line("zation in a model that is so well-")
@@ -59,7 +62,7 @@ def test_a_word_divided_at_the_end_of_a_line_is_joined_as_the_document_spells_it
     assert "so well-known as" in text
 
 
-def test_a_list_keeps_its_introduction_and_its_items(pdf) -> None:
+def test_a_list_keeps_its_introduction_and_its_items(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("Three things are to be brought:", gap=14)
     page.line("• a lamp with oil for the whole night, and a second one that")
@@ -77,7 +80,7 @@ def test_a_list_keeps_its_introduction_and_its_items(pdf) -> None:
 LEFT_HANGING = 82.0
 
 
-def test_a_paragraph_over_a_page_break_is_one_paragraph(pdf) -> None:
+def test_a_paragraph_over_a_page_break_is_one_paragraph(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("The lamp shall burn from the setting of the sun until the keeper has seen")
     page.next_page()
@@ -87,7 +90,7 @@ def test_a_paragraph_over_a_page_break_is_one_paragraph(pdf) -> None:
     assert [line.page for line in document.blocks[0].lines] == [1, 2]
 
 
-def test_running_headers_and_page_numbers_are_dropped(pdf) -> None:
+def test_running_headers_and_page_numbers_are_dropped(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     for number in range(1, 5):
         page.canvas.drawString(72, 810, "Rules of the lighthouse service")
@@ -99,7 +102,7 @@ def test_running_headers_and_page_numbers_are_dropped(pdf) -> None:
     assert "Page body 3" in text
 
 
-def test_columns_that_are_only_positions_become_cells(pdf) -> None:
+def test_columns_that_are_only_positions_become_cells(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("Table 2: Wicks and what they cost. Empty cells were not measured.", gap=16)
     page.row([(140, "length"), (220, "burns"), (300, "price")])
@@ -118,7 +121,7 @@ def test_columns_that_are_only_positions_become_cells(pdf) -> None:
     assert paragraph.kind is BlockKind.PARAGRAPH
 
 
-def test_a_label_drawn_half_way_down_its_rows_names_each_of_them(pdf) -> None:
+def test_a_label_drawn_half_way_down_its_rows_names_each_of_them(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("Table 1: Wicks by keeper.", gap=16)
     page.row([(140, "length"), (220, "burns")])
@@ -132,14 +135,14 @@ def test_a_label_drawn_half_way_down_its_rows_names_each_of_them(pdf) -> None:
     assert "(B)  11  5.5" in table.text
 
 
-def test_a_sentence_that_begins_with_a_table_is_no_caption(pdf) -> None:
+def test_a_sentence_that_begins_with_a_table_is_no_caption(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("Table 2 shows that flat wicks burn longer than round ones do at sea.")
     page.line("Nothing follows from it for woven wicks, which nobody has measured.")
     assert [block.kind for block in read(page.save()).blocks] == [BlockKind.PARAGRAPH]
 
 
-def test_outline_entries_have_pages_and_levels(pdf) -> None:
+def test_outline_entries_have_pages_and_levels(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.bookmark("First")
     page.line("First", bold=True, size=14)
@@ -150,7 +153,7 @@ def test_outline_entries_have_pages_and_levels(pdf) -> None:
     assert [(e.title, e.level, e.page) for e in document.outline] == [("First", 1, 1), ("Second", 2, 2)]
 
 
-def test_a_page_without_text_is_known_as_such(pdf) -> None:
+def test_a_page_without_text_is_known_as_such(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("There is some text on this page, and it is long enough.")
     page.next_page()
@@ -169,7 +172,7 @@ def test_a_file_that_is_no_pdf_is_refused_in_words(tmp_path: Path) -> None:
     assert refused.value.message.endswith(".")
 
 
-def test_too_many_pages_are_refused(pdf) -> None:
+def test_too_many_pages_are_refused(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     for _ in range(4):
         page.line("Some text.")
@@ -179,7 +182,7 @@ def test_too_many_pages_are_refused(pdf) -> None:
     assert refused.value.reason is RefusalReason.TOO_LARGE
 
 
-def test_blocks_survive_the_pipe(pdf) -> None:
+def test_blocks_survive_the_pipe(pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("Table 2: Wicks.", gap=16)
     for name in ("round", "flat", "woven"):
@@ -188,7 +191,7 @@ def test_blocks_survive_the_pipe(pdf) -> None:
     assert from_json(json.loads(json.dumps(to_json(document)))) == document
 
 
-def test_scattered_cells_are_gathered_by_place_when_asked(pdf) -> None:
+def test_scattered_cells_are_gathered_by_place_when_asked(pdf: NewPdf) -> None:
     """A file may draw a table column by column; the heavier reading puts its rows together."""
     page = pdf("a.pdf")
     top = page.y

@@ -6,17 +6,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from services.documents.parsing import sandbox as sandbox_module
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.request import RenderRequest
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits
-
-SHARED = ("corrupt", "encrypted", "hostile", "scanned", "outline", "tables", "unicode", "multicolumn", "attention")
+from tests.unit.services.documents.conftest import NewPdf
 
 
 async def test_markdown_is_read_in_the_child(sandbox: ParserSandbox, tmp_path: Path) -> None:
@@ -47,10 +47,10 @@ def run_instead(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     start = asyncio.create_subprocess_exec
     code = CHILD.format(body=f"{body}\nchild._choose_parser = lambda job: act")
 
-    async def create(*arguments: str, **options: object) -> asyncio.subprocess.Process:
+    async def create(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
         return await start(arguments[0], "-c", code, **options)
 
-    monkeypatch.setattr(sandbox_module.asyncio, "create_subprocess_exec", create)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", create)
 
 
 async def refuse(sandbox: ParserSandbox, path: Path) -> ParseRefused:
@@ -168,7 +168,7 @@ async def test_a_password_opens_and_its_lack_is_told(shared_data: Path, sandbox:
     assert len((await sandbox.parse(path, path.name, "test")).pages) == 4
 
 
-async def test_a_rendered_page_marks_the_quotes_it_holds(pdf, sandbox: ParserSandbox) -> None:
+async def test_a_rendered_page_marks_the_quotes_it_holds(pdf: NewPdf, sandbox: ParserSandbox) -> None:
     page = pdf("a.pdf")
     page.line("The lamp shall burn from the setting of the sun.")
     request = RenderRequest(str(page.save()), "", 1, 72, ("shall burn from the set-\nting", "something else"))
@@ -177,7 +177,13 @@ async def test_a_rendered_page_marks_the_quotes_it_holds(pdf, sandbox: ParserSan
     assert (found, count) == ([0], 1)
 
 
-@pytest.mark.timeout(240)
+def children_cpu_s() -> float:
+    """Processor time of all children so far: what the time limit means on a machine that is doing nothing else."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+@pytest.mark.timeout(300)
 async def test_every_file_of_the_collection_is_read_as_measured_or_refused_in_time(
     shared_data: Path, sandbox: ParserSandbox
 ) -> None:
@@ -185,7 +191,7 @@ async def test_every_file_of_the_collection_is_read_as_measured_or_refused_in_ti
     wrong = []
     for row in (json.loads(line) for line in (shared_data / "pdfs" / "manifest.jsonl").read_text().splitlines()):
         path = shared_data / "pdfs" / row["file"]
-        started = time.monotonic()
+        before = children_cpu_s()
         try:
             document = await sandbox.parse(path, path.name, row.get("password", ""))
         except ParseRefused as refusal:
@@ -197,6 +203,6 @@ async def test_every_file_of_the_collection_is_read_as_measured_or_refused_in_ti
             expected = (row.get("pages"), row.get("toc_entries"), row.get("pages_without_text", empty))
             if facts != expected:
                 wrong.append((row["file"], f"{facts} instead of {expected}"))
-        if time.monotonic() - started > 10:
-            wrong.append((row["file"], "took longer than 10 s"))
+        if children_cpu_s() - before > 8:
+            wrong.append((row["file"], "took longer than 8 s"))
     assert wrong == []
