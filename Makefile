@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PROTOS := $(sort $(wildcard protos/citemesh/v1/*.proto))
+SERVICE_PROTOS := $(shell grep -l '^service ' $(PROTOS))
 # What the breaking check compares with: main where it exists, else the commit checked out.
 BREAKING_AGAINST := $(shell git rev-parse --quiet --verify main >/dev/null 2>&1 && echo branch=main || echo ref=HEAD)
 FILES ?=
@@ -44,7 +45,7 @@ lint: setup ## Style, and which package may import which
 types: setup ## mypy --strict
 	$(BIN)/mypy libs/citemesh services demo tests
 
-contracts: setup ## Protos: lint, breaking changes, generated code up to date
+contracts: setup ## Protos: lint, breaking changes, generated code and pages up to date
 	$(BIN)/buf lint protos
 	$(BIN)/buf breaking protos --against '.git#$(BREAKING_AGAINST),subdir=protos'
 	@rm -rf build/generated && mkdir -p build/generated
@@ -52,6 +53,7 @@ contracts: setup ## Protos: lint, breaking changes, generated code up to date
 	@diff --recursive --brief --exclude=__init__.py --exclude=__pycache__ build/generated/citemesh/v1 libs/citemesh/v1 \
 		|| { echo "libs/citemesh/v1 differs from the protos: run 'make generate'"; exit 1; }
 	$(BIN)/python docs/contract_reference.py --check
+	$(BIN)/python docs/settings_reference.py --check
 
 manifests: setup ## Render and check k8s/ offline
 	$(BIN)/python -m pytest tests/k8s -q
@@ -63,11 +65,13 @@ eval: models ## Quality on the question sets beside the checkout, for docs/measu
 	$(BIN)/python -m tests.quality
 
 GENERATED ?= libs
-generate: setup ## Generate libs/citemesh/v1 and docs/contract.md from the protos
+generate: setup ## Generate libs/citemesh/v1, docs/contract.md and docs/settings.md
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m grpc_tools.protoc --proto_path=protos \
-		--python_out=$(GENERATED) --grpc_python_out=$(GENERATED) \
-		--mypy_out=quiet,readable_stubs:$(GENERATED) --mypy_grpc_out=quiet,readable_stubs:$(GENERATED) $(PROTOS)
+		--python_out=$(GENERATED) --mypy_out=quiet,readable_stubs:$(GENERATED) $(PROTOS)
+	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m grpc_tools.protoc --proto_path=protos \
+		--grpc_python_out=$(GENERATED) --mypy_grpc_out=quiet,readable_stubs:$(GENERATED) $(SERVICE_PROTOS)
 	@test $(GENERATED) != libs || $(BIN)/python docs/contract_reference.py
+	@test $(GENERATED) != libs || $(BIN)/python docs/settings_reference.py
 
 format: setup ## Apply the style
 	$(BIN)/ruff check --fix-only --quiet .

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from citemesh.cli.narration.answer import list_citations
-from citemesh.v1 import answer_pb2, dispatcher_pb2
+from citemesh.v1 import answer_pb2, dispatcher_pb2, history_pb2
 
 ROOM = Path(__file__).resolve().parent
 
@@ -37,6 +37,8 @@ def find_surprises(expected: dict[str, Any], response: dispatcher_pb2.AnswerResp
     surprises += [f"“{needed}” is missing" for needed in expected["contains"] if needed not in said]
     everything = str(response)
     surprises += [f"“{forbidden}” is there" for forbidden in expected["lacks"] if forbidden in everything]
+    ran = {history_pb2.Trigger.Name(record.trigger).removeprefix("TRIGGER_") for record in response.history}
+    surprises += [f"no pass was started by {trigger}" for trigger in expected.get("triggers", ()) if trigger not in ran]
     cited = {citation.document_id for citation in list_citations(response.answer)}
     surprises += [f"{document_id} is not cited" for document_id in expected["cites"] if document_id not in cited]
     return surprises

@@ -24,6 +24,12 @@ from services.dispatcher.words import active_patterns, fold
 
 Step = Callable[[Case, LoopState, Proposal, PassResult], LoopState]
 
+PassageCounter = Callable[[str], int]
+"""How many of the passages found so far hold a keyword."""
+
+_UNKNOWN_WORD: Final = 1_000_000
+"""A word that no passage holds cannot find one: it is pruned first."""
+
 
 def open_state(case: Case, early: retrieval_pb2.RetrieveResponse | None) -> LoopState:
     """The state of the first pass: everything that the activations ask for, with what the early look has found."""
@@ -67,7 +73,11 @@ def adjust(case: Case, state: LoopState, proposal: Proposal, result: PassResult)
 
 
 def expand_keywords(
-    originals: Sequence[str], earlier: Sequence[str], discovered: Sequence[str], texts: TextCounter, max_keywords: int
+    originals: Sequence[str],
+    earlier: Sequence[str],
+    discovered: Sequence[str],
+    holders: PassageCounter,
+    max_keywords: int,
 ) -> tuple[str, ...]:
     """Originals first, then the most informative additions, at most `max_keywords` in all (or all the originals).
 
@@ -78,18 +88,11 @@ def expand_keywords(
     known = {fold(keyword) for keyword in kept}
     additions = [keyword for keyword in _distinct([*earlier, *discovered]) if fold(keyword) not in known]
     room = max(0, max_keywords - len(kept))
-    best = sorted(additions, key=lambda keyword: texts(keyword) or _UNKNOWN_WORD)[:room]
+    best = sorted(additions, key=lambda keyword: holders(keyword) or _UNKNOWN_WORD)[:room]
     return (*kept, *(keyword for keyword in additions if keyword in best))
 
 
-TextCounter = Callable[[str], int]
-"""How many of the passages found so far hold a keyword."""
-
-_UNKNOWN_WORD: Final = 1_000_000
-"""A word that no passage holds cannot find one: it is pruned first."""
-
-
-def count_passages(candidates: Iterable[evidence_pb2.Candidate]) -> TextCounter:
+def count_passages(candidates: Iterable[evidence_pb2.Candidate]) -> PassageCounter:
     """The counter over these candidates."""
     passages = [candidate.passage for candidate in candidates]
     return lambda keyword: sum(1 for passage in passages if holds_any([keyword], passage))
@@ -195,6 +198,7 @@ def forget_passages(gathered: Gathered, passage_ids: Iterable[str]) -> Gathered:
         gathered,
         candidates={key: value for key, value in gathered.candidates.items() if key not in gone},
         evidence=tuple(unit for unit in gathered.evidence if unit.passage_id not in gone),
+        chosen=tuple(item for item in gathered.chosen if item not in gone),
         listing=None if gathered.listing and gone & _listed(gathered) else gathered.listing,
     )
 

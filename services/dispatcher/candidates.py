@@ -88,19 +88,18 @@ def pair_text(passage: evidence_pb2.Passage) -> str:
 
 
 def assemble_plainly(
-    gathered: Gathered, required_passage_ids: Sequence[str], max_token_count: int, max_evidence_count: int
+    gathered: Gathered, max_token_count: int, max_evidence_count: int
 ) -> tuple[evidence_pb2.Evidence, ...]:
-    """Evidence without the assembler: required passages, then the best ones, whole, as far as the tokens go."""
-    required = [gathered.candidates[item] for item in required_passage_ids if item in gathered.candidates]
-    ordered = {item.passage.passage_id: item for item in (*required, *gathered.candidates.values())}
+    """Evidence without the assembler: what the pass is about (or all there is), in order, whole, while tokens last."""
     ids = EvidenceIds(gathered.evidence_ids)
     evidence: list[evidence_pb2.Evidence] = []
     left = max_token_count
-    for candidate in ordered.values():
+    for passage_id in gathered.chosen or gathered.candidates:
+        candidate = gathered.candidates[passage_id]
         size = candidate.passage.token_count or len(candidate.passage.text) // _CHARACTERS_PER_TOKEN
         if size <= left and len(evidence) < max_evidence_count:
             left -= size
-            evidence.append(to_evidence(candidate, ids.id_of(candidate.passage.passage_id)))
+            evidence.append(to_evidence(candidate, ids.id_of(passage_id)))
     return tuple(evidence)
 
 

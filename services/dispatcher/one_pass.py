@@ -95,7 +95,7 @@ def describe(run: CurrentPass) -> PassResult:
     describe_answer(signals, result.answer)
     _describe_validation(run)
     _describe_drift(run)
-    signals.candidate_ids.extend(result.gathered.candidates)
+    signals.candidate_ids.extend(result.gathered.chosen)
     signals.evidence_ids.extend(unit.passage_id for unit in result.gathered.evidence)
     signals.keywords.extend(run.state.keywords)
     signals.failed_verdicts.extend(result.failed_verdicts)
@@ -119,8 +119,9 @@ def _describe_validation(run: CurrentPass) -> None:
 def _describe_drift(run: CurrentPass) -> None:
     if run.state.number == 1:
         return
+    gathered = run.result.gathered
     anchors = run.case.question.retrieval.anchor_keywords
-    found = run.result.gathered.candidates.values()
-    overlap = anchor_overlap(anchors, run.state.gathered.candidates, found)
+    found = [gathered.candidates[passage_id] for passage_id in gathered.chosen]
+    overlap = anchor_overlap(anchors, run.state.gathered.chosen, found)
     if overlap is not None:
         run.result.signals.anchor_overlap = overlap

@@ -33,11 +33,12 @@ def first_queries(
     standalone = question.standalone_question or question.original_question
     plan = question.retrieval
     anchors = " ".join(plan.anchor_keywords)
-    wordings = (standalone, plan.main_query, *plan.rewrites[:_MAX_REWRITES], *question.sub_questions)
+    wordings = (question.original_question, standalone, plan.main_query, *question.sub_questions)
     texts = {
         _TOC: (standalone, plan.main_query),
-        _KEYWORD: (question.original_question, *wordings, anchors),
-        _DENSE: (question.original_question, *wordings),
+        # Other words help where words must match; a vector is near its paraphrases anyway.
+        _KEYWORD: (*wordings, *plan.rewrites[:_MAX_REWRITES], anchors),
+        _DENSE: wordings,
     }
     return _distinct(
         ((leg, text) for leg in (_TOC, _KEYWORD, _DENSE) if leg in patterns for text in texts[leg]), searched

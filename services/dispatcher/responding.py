@@ -37,7 +37,9 @@ def respond_without_pass(
 def respond_after_loop(opening: Opening, loop: Loop, stages: Stages) -> dispatcher_pb2.AnswerResponse:
     """The response with the best pass of a loop that has ended."""
     best, last, stop = loop.best, loop.last, loop.stop
-    assert best is not None and last is not None and stop is not None, "a loop ends with a pass and a reason"
+    assert best is not None, "a loop ends with a pass"
+    assert last is not None, "a loop ends with a pass"
+    assert stop is not None, "a loop ends with a reason"
     response = _open_response(opening, loop.case.activations, stages, stop)
     response.outcome = outcome_of_pass(best.signals)
     response.message = message_for(response.outcome, opening.question)

@@ -70,6 +70,9 @@ class Gathered:
     evidence: tuple[evidence_pb2.Evidence, ...] = ()
     """The evidence of the last pass that assembled any."""
 
+    chosen: tuple[str, ...] = ()
+    """The passages that the last pass was about, best first: what its evidence was chosen from."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopState:

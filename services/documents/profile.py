@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-import py3langid  # type: ignore[import-untyped]  # it ships no types
-
 from citemesh.v1.document_pb2 import DocumentProfile, ParsingStrategy
+from services.documents.language import tell_language
 from services.documents.parsing.blocks import Block, BlockKind, Page, ParsedDocument
+from services.documents.parsing.markup import strip_markup
 
 _TEXT_CHAR_COUNT = 20
 _SCAN_IMAGE_SHARE = 0.5
 _SAMPLE_CHAR_COUNT = 6_000
-_LEAST_CHAR_COUNT = 40
 
 
 def make_profile(document: ParsedDocument, *, has_usable_toc: bool, toc_entry_count: int) -> DocumentProfile:
@@ -26,7 +26,7 @@ def make_profile(document: ParsedDocument, *, has_usable_toc: bool, toc_entry_co
         toc_entry_count=toc_entry_count,
         likely_scanned=scanned,
         pages_without_text=[page.number for page in empty],
-        language=tell_language(document.blocks),
+        language=tell_language(_sample(document.blocks)),
         suggested_strategy=_suggest(document, pictures),
     )
 
@@ -40,8 +40,8 @@ def _suggest(document: ParsedDocument, pictures: Sequence[Page]) -> ParsingStrat
     return ParsingStrategy.PARSING_STRATEGY_LAYOUT if unresolved else ParsingStrategy.PARSING_STRATEGY_NATIVE_TEXT
 
 
-def tell_language(blocks: Sequence[Block]) -> str:
-    """Main language, ISO 639-1, by a sample from the middle; "und" where there is too little text to tell."""
+def _sample(blocks: Sequence[Block]) -> str:
+    """Running text from the middle of the document, where covers and references are not."""
     texts = [block.text for block in blocks if block.kind in (BlockKind.PARAGRAPH, BlockKind.LIST)]
     texts = texts or [block.text for block in blocks]
     sample = ""
@@ -49,7 +49,5 @@ def tell_language(blocks: Sequence[Block]) -> str:
         sample += text + "\n"
         if len(sample) >= _SAMPLE_CHAR_COUNT:
             break
-    if sum(character.isalpha() for character in sample) < _LEAST_CHAR_COUNT:
-        return "und"
-    language, _ = py3langid.classify(sample[:_SAMPLE_CHAR_COUNT])
-    return str(language)
+    # Addresses are in no language.
+    return re.sub(r"\w+://\S+", " ", strip_markup(sample[:_SAMPLE_CHAR_COUNT]))

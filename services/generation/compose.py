@@ -36,7 +36,7 @@ def make_claims(scene: Scene, parts: Sequence[tuple[Ask, Sequence[Pick]]]) -> li
 def read_claim(scene: Scene, ask: Ask, pick: Pick) -> str:
     """What a pick says, as people read it: a row with its column titles, prose without its marks."""
     unit = scene.units[pick.unit]
-    if unit.kind is LineKind.TABLE_ROW:
+    if unit.kind is LineKind.TABLE_ROW and (pick.start, pick.end) == (unit.start, unit.end):
         return unit.plain
     quote = scene.evidence[unit.evidence_index].text[pick.start : pick.end]
     if unit.kind is LineKind.CODE:

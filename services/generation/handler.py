@@ -36,7 +36,8 @@ class GenerationHandler(generation_pb2_grpc.GenerationServiceServicer):
     ) -> AsyncIterator[Event]:
         """Text as the model writes it, then each claim, then the whole response."""
         check_generate(request.request, prefix="request.")
-        deltas: asyncio.Queue[str | None] = asyncio.Queue(maxsize=64)
+        # Without a bound, so that the end mark can be put when nobody reads any more; the model's output is bounded.
+        deltas: asyncio.Queue[str | None] = asyncio.Queue()
         working = asyncio.create_task(self._run(request.request, remaining_s(context), deltas))
         try:
             while (delta := await deltas.get()) is not None:
@@ -57,4 +58,4 @@ class GenerationHandler(generation_pb2_grpc.GenerationServiceServicer):
         try:
             return await self._generator.generate(request, left_s, deltas.put)
         finally:
-            await deltas.put(None)
+            deltas.put_nowait(None)

@@ -18,7 +18,7 @@ class GenerationSettings(BaseSettings):
     cached_token_count: int = Field(default=40_000, ge=0, le=10_000_000)
     """Token vectors kept of units seen before, 768 bytes each: the passes of one request share most of them."""
 
-    min_answerability: float = Field(default=0.4, ge=0.0, le=1.0)
+    min_answerability: float = Field(default=0.35, ge=0.0, le=1.0)
     """Below this estimate (0 to 1, see answerability.py) a part of the question gets no claim. Lower
     answers more and is wrong more often."""
 

@@ -48,28 +48,37 @@ def read_units(evidence_index: int, evidence: evidence_pb2.Evidence) -> list[Uni
     if evidence.kind == evidence_pb2.PASSAGE_KIND_TABLE and not _has_pipes(text):
         return _make_rows(evidence_index, text, read_plain_table(text, evidence.heading_context), 0, "")
     units: list[Unit] = []
-    lines = read_lines(text)
     group = 0
+    heading = ""
     lead: Span | None = None
-    for block in _group_lines(lines):
+    kinds: list[LineKind] = []
+    for block in _group_lines(read_lines(text)):
         kind = block[0].kind
+        # A code block inside a list does not end the list.
+        goes_on = kind is LineKind.LIST_ITEM and kinds[-2:] == [LineKind.LIST_ITEM, LineKind.CODE]
+        group += kind in (LineKind.LIST_ITEM, LineKind.TABLE_ROW) and not goes_on
         if kind is LineKind.TABLE_ROW:
             caption = read_plain(text[slice(*lead)]) if lead else ""
             table = read_pipe_table(text, [(line.start, line.end) for line in block], evidence.heading_context)
             units += _make_rows(evidence_index, text, table, group, caption)
-            group += 1
+            lead = None
         elif kind is LineKind.LIST_ITEM:
             units += _make_items(evidence_index, text, block, lead, evidence.heading_context, group)
-            group += 1
         elif kind is LineKind.CODE:
-            units += _make_code(evidence_index, text, block, lead)
+            units += _make_code(evidence_index, text, block, _span_of_last(units))
         elif kind is LineKind.HEADING:
             units.append(_make_unit(evidence_index, text, (block[0].content_start, block[0].end), kind))
+            heading, lead = units[-1].plain, _span_of_last(units)
         else:
-            made = _make_sentences(evidence_index, text, block)
-            units += made
-        lead = _find_lead(text, units, kind, lead)
+            units += _make_sentences(evidence_index, text, block, heading)
+            lead = _span_of_last(units)
+        kinds.append(kind)
     return [unit for unit in units if any(character.isalnum() for character in unit.plain)]
+
+
+def _span_of_last(units: list[Unit]) -> Span | None:
+    """Where what comes next may be announced."""
+    return (units[-1].start, units[-1].end) if units else None
 
 
 def _has_pipes(text: str) -> bool:
@@ -100,14 +109,14 @@ def _joins(block: list[Line], line: Line) -> bool:
     return line.kind is kind and kind is not LineKind.HEADING
 
 
-def _make_unit(index: int, text: str, span: Span, kind: LineKind) -> Unit:
+def _make_unit(index: int, text: str, span: Span, kind: LineKind, lead: str = "") -> Unit:
     start, end = trim(text, *span)
-    return Unit(index, start, end, kind, read_plain(text[start:end]))
+    return Unit(index, start, end, kind, read_plain(text[start:end]), lead)
 
 
-def _make_sentences(index: int, text: str, block: list[Line]) -> list[Unit]:
+def _make_sentences(index: int, text: str, block: list[Line], heading: str) -> list[Unit]:
     return [
-        _make_unit(index, text, span, LineKind.TEXT)
+        _make_unit(index, text, span, LineKind.TEXT, heading)
         for sentence in split_sentences(text, block[0].content_start, block[-1].end)
         for span in cut_long(text, sentence)
     ]
@@ -198,17 +207,6 @@ def _make_rows(index: int, text: str, table: Table, group: int, caption: str) ->
     for row in table.rows:
         units.append(Unit(index, row.start, row.end, LineKind.TABLE_ROW, row.reading, lead, table.header_span, group))
     return units
-
-
-def _find_lead(text: str, units: list[Unit], kind: LineKind, lead: Span | None) -> Span | None:
-    """The span that announces what comes next: the sentence just before it, where it ends like an announcement."""
-    if kind is LineKind.TEXT and units:
-        last = units[-1]
-        return (last.start, last.end)
-    if kind is LineKind.HEADING and units:
-        return (units[-1].start, units[-1].end)
-    # A code block inside a list does not end the list.
-    return lead if kind is LineKind.CODE else None
 
 
 def cut_long(text: str, span: Span) -> Iterator[Span]:

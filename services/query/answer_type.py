@@ -78,7 +78,8 @@ _TABLE: Final = tuple(
     )
 )
 _YES_NO: Final = re.compile(
-    r"^\W*(?:and |but |so )?(?:is|are|was(?! (?:ist|sind|hat|macht|bedeutet|heißt|muss|kann|darf)\b)|were|am|does|do|did|has|have|had|can|could|may|might|must|shall|should"
+    r"^\W*(?:and |but |so )?(?:is|are|was(?! (?:ist|sind|hat|macht|bedeutet|heißt|muss|kann|darf)\b)|were|am|does|do"
+    r"|did|has|have|had|can|could|may|might|must|shall|should"
     r"|will|would|isn't|aren't|doesn't|don't|can't"
     r"|ist|sind|kann|darf|muss|hat|gibt es|est-ce que|peut-on|es|puede|hay)\b(?! you (?:tell|explain|list|give|show"
     r"|describe|name))",

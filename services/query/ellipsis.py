@@ -10,8 +10,8 @@ from services.query.word_lists import word_set
 from services.query.words import split_words, upper_first
 
 OPENER: Final = re.compile(
-    r"^\W*(?:and|but|so|then|also|what about|how about|and what about|and how about|und|aber|und was ist mit|et|mais"
-    r"|et qu'en est-il de|y|pero|qué hay de|e)\s+(?=\w)",
+    r"^\W*(?:(?:and |but |so )?(?:what about|how about)|und was ist mit|et qu'en est-il de|y qué hay de|qué hay de"
+    r"|and|but|so|then|also|und|aber|et|mais|y|pero|e)\s+(?=\w)",
     re.I,
 )
 _OPENER_ALONE: Final = re.compile(r"^\W*(?:what about|how about|was ist mit|qué hay de)\b", re.I)

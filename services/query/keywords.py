@@ -14,6 +14,11 @@ MOST_KEYWORDS: Final = 20
 _LONGEST_PHRASE: Final = 4
 _QUOTED: Final = re.compile(r"[\"“„«]([^\"”“»]{2,80})[\"”“»]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)|`([^`]{1,80})`")
 _CJK_RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_AUXILIARY: Final = re.compile(
+    r"\b(?:do|does|did|can|could|may|might|must|shall|should|will|would)\s+(?:the |a |an |my |our |your |their "
+    r"|each )?$",
+    re.I,
+)
 # Auxiliary verbs of asking that are no topic, on top of the stop words.
 _ASKING: Final = word_set(
     "ask asked question say says said tell know want wonder wondering exactly actually according people folks somebody"
@@ -45,8 +50,7 @@ def find_anchors(keywords: list[str], limit: int) -> list[str]:
 
 
 def _find_phrases(question: str, words: list[Word], language: str) -> list[str]:
-    """Runs of two to four neighbouring content words, with nothing but a space between, at least one of them
-    telling."""
+    """Runs of two to four neighbouring content words with only a space between, one of them telling at least."""
     phrases: list[str] = []
     run: list[Word] = []
     for word in [*words, None]:
@@ -58,10 +62,18 @@ def _find_phrases(question: str, words: list[Word], language: str) -> list[str]:
         if joins and word is not None and len(run) < _LONGEST_PHRASE:
             run.append(word)
             continue
+        if run and _asks_with_auxiliary(question[: run[0].start]):
+            # "does the pump leak": the last word of the run is the verb.
+            run = run[:-1]
         if len(run) > 1 and any(each.lower not in GENERIC_WORDS for each in run):
             phrases.append(question[run[0].start : run[-1].end])
         run = [word] if word is not None and not _is_function(word, language) else []
     return phrases
+
+
+def _asks_with_auxiliary(before: str) -> bool:
+    """Whether a text ends with "does the", "can a" and the like, behind which subject and verb stand side by side."""
+    return _AUXILIARY.search(before) is not None
 
 
 def _is_function(word: Word, language: str) -> bool:

@@ -12,10 +12,10 @@ import structlog
 
 from citemesh.rpc.errors import ServiceError, reason_name
 from citemesh.store.contract import Hit, VersionFilter
+from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1 import errors_pb2
 from citemesh.v1.activation_pb2 import Pattern
 from citemesh.v1.retrieval_pb2 import LegQuery
-from services.retrieval.cache import RecentlyUsed
 from services.retrieval.legs.leg import Leg
 
 _log = structlog.get_logger(__name__)

@@ -59,7 +59,7 @@ def rate(listing: Listing, passages: Sequence[Passage], wanted: Wanted) -> float
     elif listing.expected_count is None and wanted.requested_count == len(listing.items):
         rating += 0.3
     rating += 0.2 if listing.announcement is not None else 0.0
-    return rating - 0.08 * listing.kind
+    return rating - 0.05 * listing.kind
 
 
 def word_forms(text: str) -> set[str]:

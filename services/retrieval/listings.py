@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from citemesh.v1 import evidence_pb2
 from citemesh.v1.evidence_pb2 import Passage
 from services.retrieval.count_cues import find_announcements
-from services.retrieval.item_spans import Run, RunKind, Span, find_runs, split_inline
+from services.retrieval.item_spans import (
+    Run,
+    RunKind,
+    Span,
+    find_enumerated_runs,
+    find_named_runs,
+    find_row_run,
+    split_inline,
+)
+from services.retrieval.marked_lines import find_marked_runs
 
 # A sentence that begins so adds an item to the one before it.
 _ADDITION = re.compile(r"(?<=[.!?]\s)(?:In addition|Additionally|Furthermore|Moreover|We also|Also)\b")
@@ -41,8 +50,10 @@ def find_listings(passages: Sequence[Passage], section_titles: Mapping[str, str]
     for index, passage in enumerate(passages):
         is_table = passage.kind == evidence_pb2.PASSAGE_KIND_TABLE
         follows = index > 0 and _is_next(passages[index - 1], passage)
-        runs = find_runs(passage.text, is_table=is_table, is_continued=bool(passage.heading_context) or follows)
-        for run in runs:
+        is_part = bool(passage.heading_context)
+        for run in _find_runs(
+            passage.text, is_table=is_table, is_part=is_part, smallest=1 if is_part or follows else 2
+        ):
             previous = _find_continued(listings, run, index, passages) if follows else None
             if previous is not None:
                 previous.items += [Place(index, item) for item in run.items]
@@ -59,24 +70,39 @@ def find_listings(passages: Sequence[Passage], section_titles: Mapping[str, str]
     return [listing for listing in listings if len(listing.items) >= 2]
 
 
+def _find_runs(text: str, *, is_table: bool, is_part: bool, smallest: int) -> Iterator[Run]:
+    """Every run of at least `smallest` items; fewer than two are of use where the others stand in another passage."""
+    yield from find_marked_runs(text, smallest)
+    if is_table:
+        yield from find_row_run(text, has_header=not is_part, smallest=smallest)
+    else:
+        yield from find_named_runs(text, 1)
+        yield from find_enumerated_runs(text)
+
+
 def _is_next(before: Passage, after: Passage) -> bool:
     return before.document_id == after.document_id and before.ordinal + 1 == after.ordinal
 
 
 def _find_continued(listings: Sequence[Listing], run: Run, index: int, passages: Sequence[Passage]) -> Listing | None:
     """The listing that `run` goes on with: it ended with the passage before, and its marks are of the same kind."""
+    if run.kind is not RunKind.NAMED and run.introduction is not None and run.introduction.end > run.introduction.start:
+        return None
     for listing in reversed(listings):
         last, place = listing.last_run, listing.items[-1]
-        if last is None or place.passage_index != index - 1 or (last.kind, last.mark) != (run.kind, run.mark):
+        if last is None or place.passage_index != index - 1 or last.kind is not run.kind:
             continue
         before, after = passages[index - 1], passages[index]
-        if before.parent_id != after.parent_id or place.span.end < len(before.text.rstrip()):
-            continue
-        counts_on = run.first_number == 0 or run.first_number == last.first_number + len(last.items)
-        opens = run.introduction is None or run.introduction.start == run.introduction.end
-        if counts_on and (opens or run.kind is RunKind.NAMED):
+        if before.parent_id == after.parent_id and place.span.end >= len(before.text.rstrip()) and _goes_on(last, run):
             return listing
     return None
+
+
+def _goes_on(last: Run, run: Run) -> bool:
+    """Whether the first mark of `run` is the one after the last of `last`, in some way to read both."""
+    return any(
+        run.readings.get(mark) == (first + len(last.items) if first else 0) for mark, first in last.readings.items()
+    )
 
 
 def _headings(passages: Sequence[Passage], section_titles: Mapping[str, str]) -> list[Listing]:

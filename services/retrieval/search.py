@@ -152,7 +152,7 @@ class Search:
     def _with_siblings(
         self, passages: list[Passage], versions: VersionFilter, excluded: set[str], fused: dict[str, float]
     ) -> list[Passage]:
-        """`passages` with the missing parts of short sections behind the leaders; `fused` gives them the last one's value."""
+        """`passages` with the missing parts of short sections behind the leaders; `fused` then holds them too."""
         siblings = [each for each in find_siblings(self._store, versions, passages) if each.passage_id not in excluded]
         if not siblings:
             return passages

@@ -149,6 +149,11 @@ class StoreContract:
         assert passages[0].effective_from_time.ToDatetime(UTC) == day("2024-01-01")
         assert not passages[0].HasField("effective_to_time")
         assert reader.passages_by_id([passages[1].passage_id, "nothing"], versions).keys() == {passages[1].passage_id}
+        (place,) = reader.places([], [passages[1].passage_id, "nothing"], versions)
+        assert reader.places([place.passage_key], [], versions) == [place]
+        assert (place.passage_id, place.document_id, place.section_id) == (passages[1].passage_id, "policy", "")
+        assert reader.places([place.passage_key], [place.passage_id], reader.allowed_versions(OTHER_TENANT)) == []
+        assert [profile.title for profile in reader.profiles(versions, 5)] == ["The Policy"]
 
     def test_the_same_content_again_changes_nothing(
         self, writer: StoreWriter, reader: StoreReader, tmp_path: Path

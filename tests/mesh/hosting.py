@@ -75,7 +75,7 @@ class Mesh:
             return subprocess.Popen(
                 [sys.executable, "-m", "services", name],
                 cwd=REPO,
-                env=environ | self._settings,
+                env=environ | dict(self._settings),
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

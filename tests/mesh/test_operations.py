@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import urllib.request
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -30,7 +32,7 @@ def full_name(name: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_service_is_serving(mesh: Mesh, name: str) -> None:
     with grpc.insecure_channel(mesh.targets[name]) as channel:
-        stub = health_pb2_grpc.HealthStub(channel)
+        stub: Any = health_pb2_grpc.HealthStub(channel)
         for asked in ("", full_name(name)):
             answer = stub.Check(health_pb2.HealthCheckRequest(service=asked), timeout=5)
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
@@ -42,13 +44,16 @@ def test_reflection_lists_the_service(mesh: Mesh, name: str) -> None:
         assert full_name(name) in ProtoReflectionDescriptorDatabase(channel).get_services()
 
 
+def fetch(address: str) -> str:
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as page:
+        text: str = page.read().decode()
+        return text
+
+
 async def test_metrics_count_calls_and_outcomes(mesh: Mesh, channel: grpc.aio.Channel) -> None:
     stub = dispatcher_pb2_grpc.DispatcherServiceStub(channel)
     await stub.Answer(dispatcher_pb2.AnswerRequest(question="hello"), timeout=10, metadata=as_user("ana:staff"))
-    pages = {}
-    for group, address in mesh.metrics_addresses.items():
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as page:
-            pages[group] = page.read().decode()
+    pages = {group: await asyncio.to_thread(fetch, address) for group, address in mesh.metrics_addresses.items()}
     for name in NAMES:
         page = pages.get(name) or pages["all"]
         assert 'grpc_server_handled_total{grpc_code="OK"' in page
@@ -59,7 +64,7 @@ async def test_metrics_count_calls_and_outcomes(mesh: Mesh, channel: grpc.aio.Ch
     assert float(lines[0].split()[-1]) >= 1
 
 
-async def fail(call: grpc.aio.UnaryUnaryCall[object, object]) -> tuple[grpc.StatusCode, str, str]:
+async def fail(call: grpc.aio.UnaryUnaryCall[Any, Any]) -> tuple[grpc.StatusCode, str, str]:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call
     error = from_rpc_error(caught.value)

@@ -8,6 +8,7 @@ from typing import Final
 
 from citemesh.v1 import evidence_pb2, history_pb2, rerank_pb2, retrieval_pb2
 from services.dispatcher.candidates import assemble_plainly, order_candidates, pair_text
+from services.dispatcher.context import choose_candidates, find_held_back
 from services.dispatcher.gate import Admission, admit, admit_first_stage
 from services.dispatcher.stages import StageError
 from services.dispatcher.steps.current import CurrentPass, GateClosedError, Settings
@@ -39,14 +40,13 @@ async def rerank(run: CurrentPass, settings: Settings) -> None:
 
 async def assemble(run: CurrentPass, settings: Settings) -> None:
     """Whole units: what this pass led to, then the listing's, then what is cited already, then the best."""
-    gathered = run.result.gathered
     max_tokens, max_units = run.context_limits
     max_tokens = settings.get("max_token_count", max_tokens)
     max_units = settings.get("max_evidence_count", max_units)
-    required = _required(run)
-    ordered = dict.fromkeys((*required, *gathered.candidates))
+    required = _choose(run)
+    gathered = run.result.gathered
     request = rerank_pb2.AssembleContextRequest(
-        candidates=[gathered.candidates[item] for item in ordered],
+        candidates=[gathered.candidates[item] for item in gathered.chosen],
         max_token_count=max_tokens,
         max_evidence_count=max_units,
         required_passage_ids=required,
@@ -56,10 +56,22 @@ async def assemble(run: CurrentPass, settings: Settings) -> None:
         ],
     )
     try:
-        run.keep_evidence((await run.stages.assemble(request)).evidence if ordered else ())
+        run.keep_evidence((await run.stages.assemble(request)).evidence if gathered.chosen else ())
     except StageError:
-        run.keep_evidence(assemble_plainly(gathered, required, max_tokens, max_units))
+        run.keep_evidence(assemble_plainly(gathered, max_tokens, max_units))
         raise
+
+
+def _choose(run: CurrentPass) -> list[str]:
+    """Settle what this pass is about; return what of it is required."""
+    gathered, state = run.result.gathered, run.state
+    required = _required(run)
+    held_back = find_held_back(run.case.question, state.patterns, gathered.candidates) if state.number == 1 else ()
+    # What this pass was led to joins the others, it takes nobody's place.
+    max_count = run.settings.max_chosen_candidates + len(run.required)
+    chosen = choose_candidates(gathered.candidates, required, held_back, max_count)
+    run.result.gathered = replace(gathered, chosen=chosen)
+    return required
 
 
 def _required(run: CurrentPass) -> list[str]:
@@ -78,7 +90,8 @@ async def pass_gate(run: CurrentPass) -> None:
     """Check the evidence now and keep what may be used. Raises GateClosedError where that is not enough."""
     if not run.assembled:
         # A pipeline without an assembler still gives the generator whole units within the limits.
-        run.keep_evidence(assemble_plainly(run.result.gathered, _required(run), *run.context_limits))
+        _choose(run)
+        run.keep_evidence(assemble_plainly(run.result.gathered, *run.context_limits))
     admission = await check_evidence(run, run.result.gathered.evidence)
     run.result.signals.gate = admission.decision
     run.result.evidence = admission.evidence

@@ -109,5 +109,5 @@ async def keep_current_sources(run: CurrentPass) -> None:
         checks = await run.stages.check_passages([unit.passage_id for unit in run.result.evidence])
         run.result.evidence = keep_current(run.result.evidence, checks)
         return
-    evidence = gathered.evidence if run.assembled else assemble_plainly(gathered, run.required, *run.context_limits)
+    evidence = gathered.evidence if run.assembled else assemble_plainly(gathered, *run.context_limits)
     run.result.evidence = (await check_evidence(run, evidence)).evidence

@@ -7,8 +7,8 @@ from typing import Protocol
 from citemesh.models.errors import ModelError
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Hit, StoreReader, Vectors, VersionFilter
+from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1 import activation_pb2, errors_pb2
-from services.retrieval.cache import RecentlyUsed
 
 
 class QueryEncoder(Protocol):

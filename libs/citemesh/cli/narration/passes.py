@@ -8,11 +8,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from citemesh.cli.narration.words import count, describe_duration, describe_place, heading, name_value, quiet
+from citemesh.cli.narration.words import count, describe_duration, heading, name_value, quiet
 from citemesh.cli.output import make_printable
 from citemesh.v1 import activation_pb2, budget_pb2, dispatcher_pb2, evidence_pb2, history_pb2
 
 MAX_CANDIDATES_SHOWN = 10
+_TITLE_WIDTH = 20
 
 _LEG_NAMES = {
     activation_pb2.PATTERN_TOC: "toc",
@@ -37,18 +38,24 @@ def narrate_candidates(candidates: Sequence[dispatcher_pb2.CandidateTrace]) -> I
     if not candidates:
         return
     yield heading("What was found, and by what")
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2))
-    for column in ("", "place", "found by", "pass", "relevance"):
-        table.add_column(
-            column, overflow="ellipsis", no_wrap=True, justify="right" if column == "relevance" else "left"
-        )
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1), expand=True)
+    table.add_column("", no_wrap=True, min_width=5)
+    # Titles and places give way where the line is short, so that what follows them can always be read.
+    table.add_column("document", no_wrap=True, overflow="ellipsis", max_width=_TITLE_WIDTH)
+    table.add_column("place", no_wrap=True, overflow="ellipsis", ratio=1)
+    found_by = [describe_legs(candidate.leg_ranks) for candidate in candidates[:MAX_CANDIDATES_SHOWN]]
+    table.add_column("found by", no_wrap=True, min_width=max(map(len, found_by), default=0))
+    table.add_column("pass", no_wrap=True, min_width=4)
+    table.add_column("relevance", no_wrap=True, min_width=9, justify="right")
     for candidate in candidates[:MAX_CANDIDATES_SHOWN]:
-        place = describe_place(candidate.title or candidate.document_id, candidate.section_path, candidate.page_first)
+        innermost = candidate.section_path[-1] if candidate.section_path else ""
+        page = f"page {candidate.page_first}" if candidate.page_first else ""
         relevance = f"{candidate.relevance:.2f}" if candidate.HasField("relevance") else "not scored"
         evidence = Text(candidate.evidence_id or "·", style="green" if candidate.evidence_id else "dim")
         table.add_row(
             Text("  ") + evidence,
-            place,
+            make_printable(candidate.title or candidate.document_id),
+            make_printable(", ".join(filter(None, (innermost, page)))),
             describe_legs(candidate.leg_ranks),
             str(candidate.first_iteration_number),
             relevance,
@@ -73,10 +80,9 @@ def _describe_pass(record: history_pb2.IterationRecord) -> Text:
     if record.action_taken and record.trigger != history_pb2.TRIGGER_FIRST_PASS:
         line.append(f": {make_printable(record.action_taken)}")
     line.append(f" → {make_printable(record.result_summary)}")
-    before = f"{record.confidence_before:.2f} → " if record.HasField("confidence_before") else ""
-    line.append(
-        f"  [confidence {before}{record.confidence_after:.2f}, {describe_duration(record.duration)}]", style="dim"
-    )
+    # From the second pass on, the summary itself says how confidence changed.
+    confidence = "" if record.HasField("confidence_before") else f"confidence {record.confidence_after:.2f}, "
+    line.append(f"  [{confidence}{describe_duration(record.duration)}]", style="dim")
     return line
 
 
@@ -86,10 +92,13 @@ def narrate_stages(response: dispatcher_pb2.AnswerResponse) -> Iterator[Renderab
     by_pass: dict[int, list[budget_pb2.StageReport]] = {}
     for report in response.stage_reports:
         by_pass.setdefault(report.iteration_number, []).append(report)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
     for iteration_number, reports in sorted(by_pass.items()):
-        line = Text(f"  pass {iteration_number}  " if iteration_number else "  once    ", style="dim")
-        line.append(" · ".join(_describe_stage(report) for report in reports), style="default")
-        yield line
+        name = f"  pass {iteration_number}" if iteration_number else "  once"
+        table.add_row(name, " · ".join(_describe_stage(report) for report in reports))
+    yield table
     cost = response.cost
     spent = [f"total {describe_duration(response.timings.total_duration)}"]
     if cost.scored_pair_count:

@@ -19,6 +19,7 @@ from citemesh.store.embedded.changes import read_changed_versions, read_state
 from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.encoder_facts import read_generation
 from citemesh.store.embedded.quantize import Codes, quantize
+from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1 import errors_pb2
 
 _MAX_CACHED_MASKS = 32
@@ -50,7 +51,7 @@ class DenseSearch:
         self._database = database
         self._lock = threading.Lock()
         self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
-        self._masks: OrderedDict[tuple[str, int, int], Mask] = OrderedDict()
+        self._masks: RecentlyUsed[tuple[str, int, int], Mask] = RecentlyUsed(_MAX_CACHED_MASKS)
 
     def search(self, vector: Vectors, versions: VersionFilter, limit: int) -> list[Hit]:
         """See StoreReader.dense_search."""
@@ -101,15 +102,10 @@ class DenseSearch:
 
     def _mask(self, versions: VersionFilter, matrix: _Matrix) -> Mask:
         key = (versions.key, matrix.sequence, matrix.generation)
-        with self._lock:
-            if key in self._masks:
-                self._masks.move_to_end(key)
-                return self._masks[key]
-        mask: Mask = np.isin(matrix.version_rows, np.asarray(versions.version_keys, dtype=np.int64))
-        with self._lock:
-            self._masks[key] = mask
-            while len(self._masks) > _MAX_CACHED_MASKS:
-                self._masks.popitem(last=False)
+        mask = self._masks.get(key)
+        if mask is None:
+            mask = np.isin(matrix.version_rows, np.asarray(versions.version_keys, dtype=np.int64))
+            self._masks.put(key, mask)
         return mask
 
     def _fresh(self, tenant_id: str) -> _Matrix:

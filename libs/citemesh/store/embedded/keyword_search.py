@@ -24,6 +24,7 @@ from citemesh.store.embedded.keyword_index import (
     open_index,
     read_stamp,
 )
+from citemesh.store.recently_used import RecentlyUsed
 
 _log = structlog.get_logger(__name__)
 
@@ -56,7 +57,7 @@ class KeywordSearch:
         self._schema = build_schema()
         self._lock = threading.Lock()
         self._tenants: OrderedDict[str, _TenantIndex] = OrderedDict()
-        self._filters: OrderedDict[tuple[str, bool], tantivy.Query] = OrderedDict()
+        self._filters: RecentlyUsed[tuple[str, bool], tantivy.Query] = RecentlyUsed(_MAX_CACHED_FILTERS)
 
     def search(self, text: str, versions: VersionFilter, limit: int) -> list[Hit]:
         """See StoreReader.keyword_search."""
@@ -139,20 +140,12 @@ class KeywordSearch:
     def _filter(self, versions: VersionFilter, tenant: _TenantIndex, *, overlay: bool) -> tantivy.Query:
         """The allowed versions as a query without weight; the index leaves out what the overlay holds anew."""
         key = (f"{versions.key}/{tenant.sequence}/{len(tenant.overlaid_versions)}", overlay)
-        with self._lock:
-            if key in self._filters:
-                self._filters.move_to_end(key)
-                return self._filters[key]
-        rows = [row for row in versions.version_keys if (row in tenant.overlaid_versions) == overlay]
-        allowed = (
-            tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, "version_row", rows), 0.0)
-            if rows
-            else tantivy.Query.empty_query()
-        )
-        with self._lock:
-            self._filters[key] = allowed
-            while len(self._filters) > _MAX_CACHED_FILTERS:
-                self._filters.popitem(last=False)
+        allowed = self._filters.get(key)
+        if allowed is None:
+            rows = [row for row in versions.version_keys if (row in tenant.overlaid_versions) == overlay]
+            in_rows = tantivy.Query.term_set_query(self._schema, "version_row", rows)
+            allowed = tantivy.Query.const_score_query(in_rows, 0.0) if rows else tantivy.Query.empty_query()
+            self._filters.put(key, allowed)
         return allowed
 
     def _fresh(self, tenant_id: str) -> _TenantIndex:

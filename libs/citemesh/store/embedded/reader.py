@@ -18,10 +18,13 @@ from citemesh.store.embedded.keyword_search import KeywordSearch
 from citemesh.store.embedded.title_match import match_titles
 from citemesh.store.embedded.toc_search import search_sections
 from citemesh.store.embedded.visibility import Visibility, snapshot_name
+from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1.document_pb2 import Document, DocumentProfile, Section
 from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.question_pb2 import Scope
 from citemesh.v1.retrieval_pb2 import EncoderContract
+
+_MAX_CACHED_COUNTS = 256
 
 
 class EmbeddedReader:
@@ -33,6 +36,9 @@ class EmbeddedReader:
         self._visibility = Visibility(self._database)
         self._keyword = KeywordSearch(root, self._database)
         self._dense = DenseSearch(self._database)
+        # By VersionFilter.key: each question asks for the profile of its scope.
+        self._profile_counts: RecentlyUsed[str, ProfileCounts] = RecentlyUsed(_MAX_CACHED_COUNTS)
+        self._counts: RecentlyUsed[str, IndexCounts] = RecentlyUsed(_MAX_CACHED_COUNTS)
         self._closed = False
 
     def allowed_versions(
@@ -99,8 +105,12 @@ class EmbeddedReader:
 
     def profile_counts(self, versions: VersionFilter) -> ProfileCounts:
         """See StoreReader."""
-        with self._database.snapshot() as connection:
-            return document_reading.count_profiles(connection, versions.version_keys)
+        counts = self._profile_counts.get(versions.key)
+        if counts is None:
+            with self._database.snapshot() as connection:
+                counts = document_reading.count_profiles(connection, versions.version_keys)
+            self._profile_counts.put(versions.key, counts)
+        return counts
 
     def original_file(self, principal: Principal, document_id: str, document_version: int) -> Path | None:
         """See StoreReader."""
@@ -192,8 +202,12 @@ class EmbeddedReader:
 
     def count(self, versions: VersionFilter) -> IndexCounts:
         """See StoreReader."""
-        with self._database.snapshot() as connection:
-            return passage_reading.count_reached(connection, versions)
+        counts = self._counts.get(versions.key)
+        if counts is None:
+            with self._database.snapshot() as connection:
+                counts = passage_reading.count_reached(connection, versions)
+            self._counts.put(versions.key, counts)
+        return counts
 
     def check(self) -> str | None:
         """See StoreReader."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from citemesh.auth.principal import Principal
@@ -17,6 +15,7 @@ from citemesh.rpc.errors import invalid_argument
 from citemesh.store.contract import VersionFilter
 from citemesh.store.embedded.changes import TenantState, read_state
 from citemesh.store.embedded.database import Database
+from citemesh.store.recently_used import RecentlyUsed
 from citemesh.store.versions import VersionSpan, choose_in_force, find_boundaries
 from citemesh.v1.question_pb2 import Scope
 
@@ -37,7 +36,7 @@ class _View:
     state: TenantState
     spans: list[VersionSpan]
     boundaries: Sequence[int]
-    filters: OrderedDict[int, VersionFilter] = field(default_factory=OrderedDict)
+    filters: RecentlyUsed[int, VersionFilter]
 
 
 class Visibility:
@@ -45,27 +44,20 @@ class Visibility:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lock = threading.Lock()
-        self._views: OrderedDict[tuple[str, str, str], _View] = OrderedDict()
+        self._views: RecentlyUsed[tuple[str, str, str], _View] = RecentlyUsed(_MAX_CACHED_VIEWS)
 
     def allowed_versions(self, principal: Principal, scope: Scope | None, as_of: datetime | None) -> VersionFilter:
         """See StoreReader.allowed_versions."""
-        document_ids = scope_documents(scope)
-        view = self._view(principal, document_ids)
+        view = self._view(principal, scope_documents(scope))
         moment = to_microseconds(as_of)
         # Between two boundaries the choice is the same, so one filter serves every moment there.
         interval = bisect_right(view.boundaries, moment)
-        with self._lock:
-            known = view.filters.get(interval)
-            if known is not None:
-                return known
-        keys = tuple(span.version_key for span in choose_in_force(view.spans, moment))
-        made = _make_filter(principal.tenant_id, keys, view.state)
-        with self._lock:
-            view.filters[interval] = made
-            while len(view.filters) > _MAX_CACHED_MOMENTS:
-                view.filters.popitem(last=False)
-        return made
+        allowed = view.filters.get(interval)
+        if allowed is None:
+            keys = tuple(span.version_key for span in choose_in_force(view.spans, moment))
+            allowed = _make_filter(principal.tenant_id, keys, view.state)
+            view.filters.put(interval, allowed)
+        return allowed
 
     def readable_versions(self, principal: Principal, scope: Scope | None) -> VersionFilter:
         """Every version that may be read, in force or not."""
@@ -81,18 +73,12 @@ class Visibility:
         )
         with self._database.snapshot() as connection:
             state = read_state(connection, principal.tenant_id)
-            with self._lock:
-                view = self._views.get(key)
-                if view is not None and view.state == state:
-                    self._views.move_to_end(key)
-                    return view
+            view = self._views.get(key)
+            if view is not None and view.state == state:
+                return view
             spans = _read_spans(connection, principal, document_ids)
-        view = _View(state, spans, find_boundaries(spans))
-        with self._lock:
-            self._views[key] = view
-            self._views.move_to_end(key)
-            while len(self._views) > _MAX_CACHED_VIEWS:
-                self._views.popitem(last=False)
+        view = _View(state, spans, find_boundaries(spans), RecentlyUsed(_MAX_CACHED_MOMENTS))
+        self._views.put(key, view)
         return view
 
 

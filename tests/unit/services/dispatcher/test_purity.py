@@ -15,6 +15,7 @@ PURE = (
     "budget",
     "candidates",
     "citing",
+    "context",
     "correct",
     "fallback",
     "gate",

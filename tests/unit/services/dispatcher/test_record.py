@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,9 +122,10 @@ def test_a_passage_keeps_its_evidence_id(asked: list[str]) -> None:
     assert len({evidence_id for _, evidence_id in given_ids}) == len(set(asked))
 
 
-def test_plain_assembly_keeps_whole_units_within_the_tokens_required_ones_first() -> None:
+def test_plain_assembly_keeps_whole_units_within_the_tokens_in_the_order_chosen() -> None:
     gathered = add_candidates(Gathered(), [candidate(name, "text") for name in "abcd"], 1)
-    evidence = assemble_plainly(gathered, ["c"], max_token_count=25, max_evidence_count=9)
+    chosen = replace(gathered, chosen=("c", "a", "b"))
+    evidence = assemble_plainly(chosen, max_token_count=25, max_evidence_count=9)
     assert [unit.passage_id for unit in evidence] == ["c", "a"]
     assert [unit.evidence_id for unit in evidence] == ["E1", "E2"]
 

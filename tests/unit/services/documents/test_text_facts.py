@@ -14,6 +14,7 @@ from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals, ParsingStr
 from citemesh.v1.documents_pb2 import IngestHeader
 from services.documents.fingerprints import simhash
 from services.documents.headers import check_header, derive_id, title_from_name
+from services.documents.language import tell_language
 from services.documents.parsing.blocks import Block, BlockKind, Line, Page, ParsedDocument
 from services.documents.profile import make_profile
 from services.documents.references import find_label, find_references
@@ -171,3 +172,21 @@ def test_a_set_of_nobody_is_a_policy() -> None:
 
 def test_folders_in_a_file_name_are_dropped() -> None:
     assert check_header(IngestHeader(file_name="../../etc/passwd")).file_name == "passwd"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The lamp shall burn from the setting of the sun until it is day, and the keeper is to watch it.", "en"),
+        ("Les gardiens allument la lampe au coucher du soleil et la surveillent pour les navires.", "fr"),
+        ("Der Wärter zündet die Lampe an und geht nicht fort, bis es Tag ist und kein Schiff mehr kommt.", "de"),
+        (
+            "灯台の灯は日没から日の出まで燃えるものとし、守は毎晩それを見守り、毎朝その記録を帳面に書き留めなければならない。",
+            "ja",
+        ),
+        ("Strážce rozsvěcuje lampu při západu slunce a hlídá ji celou noc, dokud nepřijde den a lodě neodplují.", "cs"),
+        ("12 34 56", "und"),
+    ],
+)
+def test_languages_are_told(text: str, language: str) -> None:
+    assert tell_language(text) == language

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from citemesh.v1 import answer_pb2, evidence_pb2, generation_pb2, question_pb2
+from services.generation.citations import cite
 from services.generation.extractive import answer_from_evidence
 from services.generation.service import EncoderTokens
 from services.generation.settings import GenerationSettings
@@ -108,6 +109,49 @@ def test_a_list_with_items_missing_is_not_complete(answer: Answer) -> None:
     assert made.expected_count == 3
     assert not made.complete_answer_found
     assert any("3" in caveat for caveat in made.caveats)
+
+
+def test_items_that_retrieval_gathered_are_quoted_over_several_passages(answer: Answer) -> None:
+    first = make_evidence("We use two types of protection during training: dropout comes first.", 1)
+    second = make_evidence("Label smoothing of 0.1 protects during training as well. It hurts perplexity.", 2)
+    spans = [(first, "dropout comes first."), (second, "Label smoothing of 0.1 protects during training as well.")]
+    items = [
+        answer_pb2.ListItem(
+            text=words, citations=[cite(source, source.text.index(words), source.text.index(words) + len(words))]
+        )
+        for source, words in spans
+    ]
+    invented = answer_pb2.ListItem(
+        text="x", citations=[evidence_pb2.Citation(evidence_id="E2", quote="not there", start_offset=0, end_offset=9)]
+    )
+    question = make_question(
+        "Which types of protection are used during training?",
+        intent=question_pb2.INTENT_LISTING,
+        answer_type=question_pb2.ANSWER_TYPE_LIST,
+    )
+    listing = generation_pb2.ListingContext(items=[*items, invented], expected_count=2)
+    made = answer(make_request(question, first, second, listing=listing))
+    assert [item.text for item in made.items] == [words for _, words in spans]
+    assert made.expected_count == 2
+    assert made.complete_answer_found
+
+
+def test_a_gathered_list_of_something_else_is_passed_over(answer: Answer) -> None:
+    birds = make_evidence("Two birds: the robin sings. The wren sings too.", 1)
+    items = [
+        answer_pb2.ListItem(text="r", citations=[cite(birds, 11, 27)]),
+        answer_pb2.ListItem(text="w", citations=[cite(birds, 28, 47)]),
+    ]
+    question = make_question(
+        "Which types of protection are used during training?",
+        intent=question_pb2.INTENT_LISTING,
+        answer_type=question_pb2.ANSWER_TYPE_LIST,
+    )
+    made = answer(
+        make_request(question, birds, make_evidence(LIST, 2), listing=generation_pb2.ListingContext(items=items))
+    )
+    assert len(made.items) == 3
+    assert {claim.citations[0].evidence_id for claim in made.claims} == {"E2"}
 
 
 def test_a_row_is_claimed_with_its_columns_and_quoted_as_it_stands(answer: Answer) -> None:

@@ -128,3 +128,13 @@ def test_marks_come_off_and_words_stay(raw: str, plain: str) -> None:
 
 def test_addresses_stay_where_they_are_asked_for() -> None:
     assert read_plain("[the desk](https://a.b/c)", keep_addresses=True) == "the desk (https://a.b/c)"
+
+
+def test_code_inside_a_list_belongs_to_its_item_and_does_not_end_the_list() -> None:
+    text = "To build:\n\n1. Fetch it:\n\n   ```\n   git clone x\n   ```\n2. Run the script:\n\n   ```\n   ./build.sh\n   ```"
+    units = read_units(0, make_evidence(text))
+    code = [unit for unit in units if unit.kind is LineKind.CODE]
+    items = [unit for unit in units if unit.kind is LineKind.LIST_ITEM]
+    assert [unit.lead for unit in code] == ["1. Fetch it:", "2. Run the script:"]
+    assert len({unit.group for unit in items}) == 1
+    assert all(unit.lead == "To build:" for unit in items)

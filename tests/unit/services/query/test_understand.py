@@ -173,6 +173,13 @@ def test_keywords_keep_what_must_not_be_cut_and_put_it_first() -> None:
     assert not {"does", "the", "in"} & set(keywords)
 
 
+def test_a_verb_behind_its_subject_is_no_part_of_a_phrase() -> None:
+    question = "Which kinds of alarm does the CX-200 monitor raise?"
+    keywords = find_keywords(question, "en", find_hints(question))
+    assert "CX-200 monitor" in keywords
+    assert "CX-200 monitor raise" not in keywords
+
+
 @pytest.mark.parametrize(
     ("question", "count"),
     [

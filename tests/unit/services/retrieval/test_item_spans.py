@@ -1,21 +1,28 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retrieval.item_spans import Run, RunKind, find_runs, split_inline
+from services.retrieval.item_spans import (
+    Run,
+    find_enumerated_runs,
+    find_named_runs,
+    find_row_run,
+    split_inline,
+)
+from services.retrieval.marked_lines import find_marked_runs
 
 
 def items(text: str, run: Run) -> list[str]:
     return [text[span.start : span.end] for span in run.items]
 
 
-def first(text: str, kind: RunKind, **options: bool) -> list[str]:
-    runs = [run for run in find_runs(text, **options) if run.kind is kind]
-    return items(text, runs[0]) if runs else []
+def longest(text: str, runs: Iterable[Run]) -> list[str]:
+    return max((items(text, run) for run in runs), key=len, default=[])
 
 
 @pytest.mark.parametrize(
@@ -31,7 +38,7 @@ def first(text: str, kind: RunKind, **options: bool) -> list[str]:
     ],
 )
 def test_marked_lines(text: str, expected: list[str]) -> None:
-    assert first(text, RunKind.MARKED) == expected
+    assert longest(text, find_marked_runs(text, 2)) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,12 +53,12 @@ def test_marked_lines(text: str, expected: list[str]) -> None:
     ],
 )
 def test_named_paragraphs(text: str, expected: list[str]) -> None:
-    assert first(text, RunKind.NAMED) == expected
+    assert longest(text, find_named_runs(text, 1)) == expected
 
 
 def test_sentences_are_no_names() -> None:
     text = "The Transformer uses attention.\nIn Paris We apply rules.\nThis Model We like."
-    assert first(text, RunKind.NAMED) == []
+    assert longest(text, find_named_runs(text, 1)) == []
 
 
 @pytest.mark.parametrize(
@@ -63,14 +70,15 @@ def test_sentences_are_no_names() -> None:
     ],
 )
 def test_enumerating_sentences(text: str, expected: list[str]) -> None:
-    assert first(text, RunKind.ENUMERATED) == expected
+    assert longest(text, find_enumerated_runs(text)) == expected
 
 
 def test_rows_of_a_table_without_its_header() -> None:
     text = "Table 1: Sizes\n| name | size |\n|---|---|\n| a | 1 |\n| b | 2 |"
-    assert first(text, RunKind.ROWS, is_table=True) == ["| a | 1 |", "| b | 2 |"]
-    assert first("name  size\na  1\nb  2", RunKind.ROWS, is_table=True) == ["a  1", "b  2"]
-    assert first("a  1\nb  2", RunKind.ROWS, is_table=True, is_continued=True) == ["a  1", "b  2"]
+    assert longest(text, find_row_run(text, has_header=True, smallest=2)) == ["| a | 1 |", "| b | 2 |"]
+    text = "name  size\na  1\nb  2"
+    assert longest(text, find_row_run(text, has_header=True, smallest=2)) == ["a  1", "b  2"]
+    assert len(longest(text, find_row_run(text, has_header=False, smallest=2))) == 3
 
 
 def test_a_list_within_a_sentence() -> None:
@@ -81,9 +89,35 @@ def test_a_list_within_a_sentence() -> None:
     assert split_inline("Nothing here.", 0, 13) is None
 
 
-@given(st.text(alphabet="ab -*1.2)(\n|:Z", max_size=120), st.booleans(), st.booleans())
-def test_spans_lie_in_the_text_in_order(text: str, is_table: bool, is_continued: bool) -> None:
-    for run in find_runs(text, is_table=is_table, is_continued=is_continued):
+def test_lists_within_lists_are_lists_of_their_own() -> None:
+    text = "(c) Exempt. These do not apply:\n(1) One;\n(2) Two if:\n(i) small;\n(ii) old;\n(3) Three.\n(d) Other."
+    runs = [items(text, run) for run in find_marked_runs(text, 2)]
+    assert ["small;", "old;"] in runs
+    assert ["One;", "Two if:\n(i) small;\n(ii) old;", "Three."] in runs
+    assert len(runs) == 3
+
+
+def test_letters_are_read_as_they_go_on() -> None:
+    text = "(h) eight\n(i) nine\n(j) ten"
+    assert longest(text, find_marked_runs(text, 2)) == ["eight", "nine", "ten"]
+    text = "(i) one\n(ii) two\n(iii) three\n(iv) four\n(v) five"
+    assert len(longest(text, find_marked_runs(text, 2))) == 5
+    (run,) = find_marked_runs("(v) five", 1)
+    assert run.readings == {"i": 5, "a": 22}
+
+
+def test_an_announcement_between_bullets_parts_them() -> None:
+    text = "Fruits:\n- apple\n- pear\nNuts:\n- walnut\n- hazel"
+    runs = [items(text, run) for run in find_marked_runs(text, 2)]
+    assert runs == [["apple", "pear"], ["walnut", "hazel"]]
+
+
+@given(st.text(alphabet="abiv -*1.2)(\n|:Z", max_size=120), st.integers(1, 2))
+def test_spans_lie_in_the_text_in_order(text: str, smallest: int) -> None:
+    runs = [*find_marked_runs(text, smallest), *find_named_runs(text, smallest), *find_enumerated_runs(text)]
+    runs += find_row_run(text, has_header=True, smallest=smallest)
+    for run in runs:
+        assert len(run.items) >= smallest
         spans = [span for span in run.items if span.start < span.end]
         assert all(0 <= span.start <= span.end <= len(text) for span in run.items)
         assert all(one.end <= two.start for one, two in pairwise(spans))

@@ -269,7 +269,6 @@ async def test_a_short_section_is_made_whole(library: Library) -> None:
     library.add("handbook", passages, sections=sections)
     request = ask("leave form carried", KEYWORD)
     bench = Bench(library)
-    library.writer.set_access("acme", "handbook", document_pb2.AccessPolicy(everyone=document_pb2.Everyone()))
     response = await bench.retrieve(request)
     assert "It is granted within a week." in texts(response)
     assert "Something else." not in texts(response)
