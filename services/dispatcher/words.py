@@ -42,11 +42,6 @@ def reference_words(references: Iterable[question_pb2.Reference]) -> str:
     return ", ".join(dict.fromkeys(reference.surface or reference.label for reference in references))
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two keywords are the same to a search: case and white space do not count."""
-    return fold(one) == fold(other)
-
-
 def fold(keyword: str) -> str:
     """A keyword without case and spare white space, for comparison."""
     return " ".join(keyword.casefold().split())

@@ -44,7 +44,8 @@ def tell_language(text: str) -> str:
             return language
     hits = sorted(((sum(word in known for word in words), language) for language, known in _WORD_SETS.items()))
     (second, _), (first, best) = hits[-2], hits[-1]
-    if first >= _LEAST_HITS and first >= _LEAST_SHARE * len(words) and first >= 1.5 * second:
+    clear = (first >= _LEAST_HITS and first >= 1.5 * second) or (first >= 2 and not second)
+    if clear and first >= _LEAST_SHARE * len(words):
         return best
     import py3langid  # type: ignore[import-untyped]  # it ships no types
 

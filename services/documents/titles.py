@@ -47,7 +47,7 @@ def split_number(text: str) -> tuple[str, str]:
         return "", text  # a year
     number = re.sub(r"^§+\s*", "", number)
     if word in ("appendix", "annex", "annexe"):
-        return f"{word.capitalize()} {number}", title or text
+        return (f"{word.capitalize()} {number}", title) if title else ("", text)
     return number, title or text
 
 

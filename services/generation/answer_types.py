@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Collection
 from typing import TypeAlias
 
 from citemesh.v1 import question_pb2
+from services.generation.words import find_words
 
 _Type: TypeAlias = question_pb2.AnswerType.ValueType
 
@@ -94,6 +95,13 @@ _PATTERNS: dict[_Type, re.Pattern[str]] = {
     question_pb2.ANSWER_TYPE_PROCEDURE: _PROCEDURE,
 }
 
+_DEFINES = re.compile(
+    r"^(?:the\s+|an?\s+|d(?:er|ie|as)\s+|eine?\s+|l[ae]s?\s+|l['’]|une?\s+)?(?P<term>[^.:;,?!]{2,60}?)(?:\s*\([^)]{1,40}\))?"
+    r"\s*(?:\b(?:is|are|means?|refers?\s+to|stands?\s+for|describes?|ist|sind|bedeutet|bezeichnet|est|sont|signifie|désigne)\b"
+    r"|:\s|\s[-–—]\s)",
+    re.IGNORECASE,
+)
+
 STRICT_TYPES: frozenset[_Type] = frozenset(
     {
         question_pb2.ANSWER_TYPE_NUMBER,
@@ -111,7 +119,8 @@ def has_shape(answer_type: _Type, text: str) -> bool | None:
     return None if pattern is None else pattern.search(text) is not None
 
 
-def shape_finder(answer_type: _Type) -> Callable[[str], list[str]]:
-    """A function that lists the pieces of the asked shape in a text."""
-    pattern = _PATTERNS.get(answer_type)
-    return (lambda text: [match.group(0) for match in pattern.finditer(text)]) if pattern else (lambda text: [])
+def defines(text: str, asked_words: Collection[str]) -> bool:
+    """Whether `text` begins by saying what something is, and that something is named in the question."""
+    match = _DEFINES.match(text)
+    words = find_words(match.group("term")) if match else []
+    return bool(words) and all(word in asked_words for word in words)

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from services.generation.answer_types import has_shape
+from citemesh.v1 import question_pb2
+from services.generation.answer_types import defines, has_shape
 from services.generation.asks import Ask
 from services.generation.layout import LineKind
 from services.generation.scene import Scene
 from services.generation.token_match import TokenEncoder, weigh_tokens
+from services.generation.words import find_words
 
 Matrix = npt.NDArray[np.float32]
 
@@ -25,6 +27,7 @@ NAMES = (
     "words_around",  # the same with neighbours, section and title
     "rank",  # 1 for the first evidence, falling to 0
     "shape",  # 1: holds what the answer's type asks for; -1: does not; 0: nothing to look for
+    "defines",  # 1: says what the asked term is, where a definition is asked for
     "is_question",
     "is_heading",
     "is_short",
@@ -45,6 +48,8 @@ def measure(scene: Scene, ask: Ask, encoder: TokenEncoder) -> Matrix:
     under = [np.maximum(own, _best(asked, lead)) for own, lead in zip(alone, scene.lead_vectors, strict=True)]
     places = [_best(asked, vectors) for vectors in scene.place_vectors]
     rarity = weigh_terms(scene, ask)
+    wants_definition = ask.answer_type == question_pb2.ANSWER_TYPE_DEFINITION
+    asked_words = frozenset(find_words(ask.text))
     rows = []
     for number, unit in enumerate(scene.units):
         neighbours = _find_neighbours(scene, number)
@@ -65,6 +70,7 @@ def measure(scene: Scene, ask: Ask, encoder: TokenEncoder) -> Matrix:
                 share_of(rarity, around_terms),
                 1.0 / (1.0 + unit.evidence_index),
                 0.0 if shape is None else 1.0 if shape else -1.0,
+                float(wants_definition and defines(unit.plain, asked_words)),
                 float(unit.plain.endswith("?")),
                 float(unit.kind is LineKind.HEADING),
                 float(len(unit.plain) < 25),

@@ -18,6 +18,7 @@ WEIGHTS: dict[str, float] = {
     "words_around": 3.2,
     "rank": 1.4,
     "shape": 0.8,
+    "defines": 2.5,
     "is_question": -0.5,
     "is_heading": -1.5,
     "is_short": -0.6,

@@ -13,7 +13,8 @@ from services.generation.asks import Ask
 from services.generation.layout import LineKind
 from services.generation.scene import Scene
 from services.generation.settings import GenerationSettings
-from services.generation.units import Unit
+from services.generation.units import NO_GROUP, Unit, announces
+from services.generation.words import find_words
 
 Matrix = npt.NDArray[np.float32]
 
@@ -88,6 +89,8 @@ def pick_units(
             break
         if number in taken or any(_says_the_same(scene, number, pick.unit) for pick in picks):
             continue
+        if picks and not wide and _is_other_case(scene, ask, number, eligible[0]):
+            continue
         added = _expand(scene, ask, number, settings)
         added = [pick for pick in added if pick.unit not in taken and pick.unit not in excluded]
         taken.update(pick.unit for pick in added)
@@ -98,6 +101,20 @@ def pick_units(
 
 def _can_answer(unit: Unit) -> bool:
     return unit.kind is not LineKind.HEADING and len(unit.plain) > 2
+
+
+def _is_other_case(scene: Scene, ask: Ask, number: int, best: int) -> bool:
+    """Whether a unit stands in the best one's list or table and lacks the name by which the ask tells them apart."""
+    unit, best_unit = scene.units[number], scene.units[best]
+    siblings = best_unit.group != NO_GROUP and (unit.evidence_index, unit.group) == (
+        best_unit.evidence_index,
+        best_unit.group,
+    )
+    if not siblings:
+        return False
+    words, best_words = set(find_words(unit.plain)), set(find_words(best_unit.plain))
+    named = {word for specific in ask.specifics for word in find_words(specific)} & best_words
+    return bool(named - words)
 
 
 def _says_the_same(scene: Scene, first: int, second: int) -> bool:
@@ -112,7 +129,7 @@ def _says_the_same(scene: Scene, first: int, second: int) -> bool:
 def _expand(scene: Scene, ask: Ask, number: int, settings: GenerationSettings) -> list[Pick]:
     """The unit with what it cannot do without: the list it announces or is part of, what "this" stands for."""
     unit = scene.units[number]
-    if unit.plain.endswith(":"):
+    if announces(unit):
         wanted = settings.max_item_count if wants_list(ask) or wants_steps(ask) else MAX_ATTACHED_COUNT
         return [_whole(scene, number), *_find_announced(scene, number, wanted)]
     if unit.kind is LineKind.LIST_ITEM and (wants_list(ask) or wants_steps(ask)):
@@ -126,20 +143,21 @@ def _whole(scene: Scene, number: int, is_item: bool = False) -> Pick:
 
 
 def _find_announced(scene: Scene, number: int, limit: int) -> list[Pick]:
-    """The items, rows or code right behind an announcement."""
+    """The items, rows or code that the unit announces, here or at the beginning of the next passage."""
     unit = scene.units[number]
     found: list[Pick] = []
-    for each in range(number + 1, len(scene.units)):
-        follower = scene.units[each]
-        if follower.evidence_index != unit.evidence_index or len(found) >= limit:
-            break
-        announced = follower.lead_span == (unit.start, unit.end)
-        nested = unit.kind is LineKind.LIST_ITEM and follower.group == unit.group and follower.depth > unit.depth
-        if not announced and not nested:
-            break
-        if announced or follower.depth == unit.depth + 1:
+    for each, follower in enumerate(scene.units):
+        announced = scene.announcers[each] == number and follower.depth == 0
+        nested = (
+            each > number
+            and unit.kind is follower.kind is LineKind.LIST_ITEM
+            and (follower.evidence_index, follower.group) == (unit.evidence_index, unit.group)
+            and follower.depth == unit.depth + 1
+            and unit.plain[:100] in follower.lead
+        )
+        if announced or nested:
             found.append(_whole(scene, each, is_item=True))
-    return found
+    return found[:limit]
 
 
 def _whole_list(scene: Scene, number: int, limit: int) -> list[Pick]:
@@ -151,13 +169,8 @@ def _whole_list(scene: Scene, number: int, limit: int) -> list[Pick]:
         if (other.evidence_index, other.group, other.depth) == (unit.evidence_index, unit.group, unit.depth)
         and (other.lead == unit.lead or other.lead.startswith(unit.lead) or unit.lead.startswith(other.lead))
     ]
-    announcement = [
-        each
-        for each, other in enumerate(scene.units)
-        if other.evidence_index == unit.evidence_index
-        and (other.start, other.end) == unit.lead_span
-        and other.kind is not LineKind.HEADING
-    ]
+    announcer = scene.announcers[number]
+    announcement = [announcer] if announcer >= 0 and scene.units[announcer].kind is not LineKind.HEADING else []
     picks = [_whole(scene, each, is_item=True) for each in members[:limit]]
     return [*(_whole(scene, each) for each in announcement), *picks]
 

@@ -5,6 +5,7 @@ Each unit is a span of its evidence's text, so that quoting it is cutting it out
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,12 @@ from services.generation.tables import Table, read_pipe_table, read_plain_table
 LONGEST_UNIT_CHARACTERS = 700
 """A longer "sentence" is no sentence (a log, a flattened table): it is cut at line ends."""
 
+NO_GROUP = -1
+FIRST_GROUP = 1
+"""The number of the first list or table of an evidence."""
+_ANNOUNCES = re.compile(
+    r":$|\b(?:following|as follows|below|folgende\w*|suivant\w*|ci-dessous|siguientes?|a continuación)\b", re.IGNORECASE
+)
 SHORT_CODE_CHARACTERS = 240
 """A code block up to this long is one unit."""
 
@@ -36,23 +43,29 @@ class Unit:
     """What the span stands under: the sentence that announces its list, the items that hold it, a table's caption."""
     lead_span: Span | None = None
     """Where the announcing sentence stands; None where there is none or it is not in the text."""
-    group: int = -1
+    group: int = NO_GROUP
     """Number of its list or table within the evidence; -1 outside of those."""
     depth: int = 0
     """Nesting of a list item, 0 outermost."""
+
+
+def announces(unit: Unit) -> bool:
+    """Whether the unit says that something follows: "these steps:", "the following papers"."""
+    return _ANNOUNCES.search(unit.plain) is not None
 
 
 def read_units(evidence_index: int, evidence: evidence_pb2.Evidence) -> list[Unit]:
     """The units of one evidence, in reading order. Together they hold all its words; markup alone makes no unit."""
     text = evidence.text
     if evidence.kind == evidence_pb2.PASSAGE_KIND_TABLE and not _has_pipes(text):
-        return _make_rows(evidence_index, text, read_plain_table(text, evidence.heading_context), 0, "")
+        return _make_rows(evidence_index, text, read_plain_table(text, evidence.heading_context), FIRST_GROUP, "")
     units: list[Unit] = []
     group = 0
     heading = ""
     lead: Span | None = None
     kinds: list[LineKind] = []
-    for block in _group_lines(read_lines(text)):
+    titles = {read_plain(title) for title in evidence.section_path}
+    for block in _group_lines([_as_heading(line, text, titles) for line in read_lines(text)]):
         kind = block[0].kind
         # A code block inside a list does not end the list.
         goes_on = kind is LineKind.LIST_ITEM and kinds[-2:] == [LineKind.LIST_ITEM, LineKind.CODE]
@@ -74,6 +87,13 @@ def read_units(evidence_index: int, evidence: evidence_pb2.Evidence) -> list[Uni
             lead = _span_of_last(units)
         kinds.append(kind)
     return [unit for unit in units if any(character.isalnum() for character in unit.plain)]
+
+
+def _as_heading(line: Line, text: str, titles: set[str]) -> Line:
+    """A line that says no more than the title of a section is its heading, with or without marks."""
+    if line.kind is not LineKind.TEXT or read_plain(text[line.start : line.end]) not in titles:
+        return line
+    return Line(line.start, line.end, LineKind.HEADING, line.content_start)
 
 
 def _span_of_last(units: list[Unit]) -> Span | None:

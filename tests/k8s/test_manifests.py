@@ -112,6 +112,16 @@ def test_only_one_replica_writes_the_embedded_store(rendered: dict[str, list[Man
         assert (documents["minReplicas"], documents["maxReplicas"]) == (1, 1)
 
 
+def test_whoever_reads_the_embedded_store_runs_where_it_is_written(rendered: dict[str, list[Manifest]]) -> None:
+    for manifests in rendered.values():
+        for name, deployment in of_kind(manifests, "Deployment").items():
+            pod = deployment["spec"]["template"]["spec"]
+            shared = any("persistentVolumeClaim" in volume for volume in pod["volumes"] if volume["name"] == "state")
+            assert any(mount["mountPath"] == "/state" for mount in pod["containers"][0]["volumeMounts"])
+            assert shared == (name in {"citemesh-documents", "citemesh-retrieval", "citemesh-validation"})
+            assert ("affinity" in pod) == (shared and name != "citemesh-documents")
+
+
 def test_the_board_asks_only_for_metrics_that_exist() -> None:
     board = json.loads((REPO / "k8s" / "dashboards" / "citemesh.json").read_text(encoding="utf-8"))
     known = {definition.name for definition in names.DEFINITIONS}

@@ -40,22 +40,23 @@ def narrate_candidates(candidates: Sequence[dispatcher_pb2.CandidateTrace]) -> I
     yield heading("What was found, and by what")
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1), expand=True)
     table.add_column("", no_wrap=True, min_width=5)
-    # Titles and places give way where the line is short, so that what follows them can always be read.
+    # Titles and sections give way where the line is short, so that what follows them can always be read.
     table.add_column("document", no_wrap=True, overflow="ellipsis", max_width=_TITLE_WIDTH)
-    table.add_column("place", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column("section", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column("page", no_wrap=True, min_width=4, justify="right")
     found_by = [describe_legs(candidate.leg_ranks) for candidate in candidates[:MAX_CANDIDATES_SHOWN]]
     table.add_column("found by", no_wrap=True, min_width=max(map(len, found_by), default=0))
     table.add_column("pass", no_wrap=True, min_width=4)
     table.add_column("relevance", no_wrap=True, min_width=9, justify="right")
     for candidate in candidates[:MAX_CANDIDATES_SHOWN]:
         innermost = candidate.section_path[-1] if candidate.section_path else ""
-        page = f"page {candidate.page_first}" if candidate.page_first else ""
         relevance = f"{candidate.relevance:.2f}" if candidate.HasField("relevance") else "not scored"
         evidence = Text(candidate.evidence_id or "·", style="green" if candidate.evidence_id else "dim")
         table.add_row(
             Text("  ") + evidence,
             make_printable(candidate.title or candidate.document_id),
-            make_printable(", ".join(filter(None, (innermost, page)))),
+            make_printable(innermost),
+            str(candidate.page_first or "-"),
             describe_legs(candidate.leg_ranks),
             str(candidate.first_iteration_number),
             relevance,

@@ -12,8 +12,9 @@ from citemesh.store.embedded.analysis import content_words, word_forms
 from citemesh.store.labels import canonical_label
 from citemesh.v1.document_pb2 import Section
 
-# A title that is matched whole and a number that is named count 1; a title word that is common counts less.
-_MAX_ROWS = 2_000
+# A word that so many titles hold does not lead to one of them; it still counts where another word does.
+_MAX_TITLES_PER_WORD = 200
+_MAX_ROWS = 500
 _LABEL = re.compile(
     r"(?:\b(?:sections?|sec\.|chapter|part|article|clause|appendix|annex|schedule)|§+)\s*"
     r"([0-9]+[a-z]?(?:[.-][0-9]+[a-z]?)*|[a-z]\b|[ivxlc]+\b)",
@@ -28,7 +29,7 @@ def search_sections(
     forms = {form for word in content_words(text, languages) for form in word_forms(word, languages)}
     labels = {canonical_label(match.group()) for match in _LABEL.finditer(text)}
     named = _rows_by_label(connection, labels, versions)
-    counted = _rows_by_words(connection, forms, versions)
+    counted = _rows_by_words(connection, _leading_forms(connection, forms, versions.tenant_id), versions)
     rows = {**counted, **named}
     hits = [_rate(row, forms, languages, is_named=section_row in named) for section_row, row in rows.items()]
     hits.sort(key=lambda hit: (-hit.leg_score, hit.document_id, hit.section.section_id))
@@ -36,6 +37,20 @@ def search_sections(
 
 
 _Row = tuple[int, int, str, bytes]
+
+
+def _leading_forms(connection: sqlite3.Connection, forms: set[str], tenant_id: str) -> set[str]:
+    """The forms that few titles hold; the rarest one where all are common."""
+    counts = {
+        str(word): int(count)
+        for word, count in connection.execute(
+            "SELECT word, count(*) FROM section_words"
+            " WHERE tenant_id = ? AND word IN (SELECT value FROM json_each(?)) GROUP BY word",
+            (tenant_id, json.dumps(sorted(forms))),
+        )
+    }
+    leading = {word for word, count in counts.items() if count <= _MAX_TITLES_PER_WORD}
+    return leading or set(sorted(counts, key=lambda word: counts[word])[:1])
 
 
 def _rows_by_words(connection: sqlite3.Connection, forms: set[str], versions: VersionFilter) -> dict[int, _Row]:

@@ -41,6 +41,7 @@ def listed(tree: SectionTree) -> list[tuple[int, str, str]]:
         ("§ 1003.2 Definitions.", "1003.2", "Definitions."),
         ("Chapter 3: The lamp", "3", "The lamp"),
         ("Appendix B Forms", "Appendix B", "Forms"),
+        ("Annexe A", "", "Annexe A"),
         ("A.2 Proofs", "A.2", "Proofs"),
         ("Regularization", "", "Regularization"),
         ("2016 in numbers", "", "2016 in numbers"),
