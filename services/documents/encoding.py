@@ -14,22 +14,21 @@ from services.documents.parsing.markup import strip_markup
 
 Vectors = npt.NDArray[np.float32]
 _CONTEXT_CHAR_COUNT = 160
+_OPENING_CHAR_COUNT = 200
 
 
 def text_to_encode(passage: Passage) -> str:
-    """Title and inner sections, what a part of a list or table stands under, then the text.
+    """The innermost section's title, what a part of a list or table stands under, then the text, without markup.
 
-    A paragraph seldom names what it is about; its title does. A section's number would be noise to the encoder, and
-    the outermost sections repeat the title. Link targets and marks are left out.
+    Measured on 892 and 1,031 passages of two handbooks (23 and 21 questions): recall at 1 and 10 is 0.48 / 0.91 and
+    0.57 / 0.86 so, 0.48 / 0.91 and 0.48 / 0.90 with the bare text, 0.30 / 0.83 and 0.57 / 0.86 with the document's
+    title and the path of sections before it, which make the passages of one document alike.
     """
-    above = [passage.title, *passage.section_path[-2:]]
-    heads: list[str] = []
-    for head in above:
-        head = head.strip()
-        if head and head not in heads and not passage.text.startswith(head):
-            heads.append(head)
+    title = passage.section_path[-1] if passage.section_path else ""
+    if title in passage.text[:_OPENING_CHAR_COUNT]:
+        title = ""  # the passage that begins the section has it
     context = passage.heading_context[:_CONTEXT_CHAR_COUNT]
-    return strip_markup("\n".join(filter(None, [". ".join(heads), context, passage.text])))
+    return strip_markup("\n".join(filter(None, [title, context, passage.text])))
 
 
 class PassageEncoder:

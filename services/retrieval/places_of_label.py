@@ -15,11 +15,11 @@ def label_alternatives(label: str) -> Iterator[str]:
     """`label` itself, then what it is called elsewhere, nearest first: "article 5" is "section 5" in an outline.
 
     A paragraph that is no section of its own is looked for in the section that holds it: "section 2.1(b)(1)" in
-    "section 2.1(b)", then in "section 2.1".
+    "section 2.1(b)", then in "section 2.1"; and a part of a figure, "figure 2a", in "figure 2".
     """
     word, _, number = label.partition(" ")
     seen: set[str] = set()
-    for each in _shorten(number):
+    for each in (*_shorten(number), *_without_part(word, number)):
         for known_word in _synonyms(word):
             for known_number in (each, _from_roman(each)):
                 alternative = f"{known_word} {known_number}"
@@ -59,6 +59,12 @@ def _shorten(number: str) -> Iterator[str]:
         number = number[: number.rindex("(")].rstrip()
         if number:
             yield number
+
+
+def _without_part(word: str, number: str) -> Iterator[str]:
+    whole = number.rstrip("abcdefgh")
+    if word in _CAPTION_WORDS and whole != number and whole[-1:].isdigit():
+        yield whole
 
 
 def _from_roman(number: str) -> str:

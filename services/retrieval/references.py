@@ -115,7 +115,11 @@ class ReferenceFollower:
         if not has_caption(label):
             return []
         passages = self._store.document_passages(versions, document_id)
-        return [passage for passage in passages if stands_at(label, passage.text)]
+        for alternative in label_alternatives(label):
+            places = [passage for passage in passages if stands_at(alternative, passage.text)]
+            if places:
+                return places
+        return []
 
     def _places_anywhere(self, label: str, versions: VersionFilter) -> list[Passage]:
         """Places in any document: all of them, as only the reader can tell which is meant."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from google.protobuf.duration_pb2 import Duration
@@ -94,7 +94,7 @@ class Search:
         fused = self._fuse(rankings, hints, places, excluded)
         limit = request.max_candidates or self._settings.default_candidate_count
         passages = self._with_siblings(self._read_passages(fused, versions, limit), versions, excluded, fused)[:limit]
-        trails = _gather_trails(rankings)
+        trails = _gather_trails(rankings, {passage.passage_id for passage in passages})
         return RetrieveResponse(
             candidates=[
                 _make_candidate(passage, fused[passage.passage_id], trails.get(passage.passage_id, _Trail()))
@@ -200,10 +200,12 @@ def _merge_rankings(prior: Sequence[Ranking], outcomes: Sequence[LegOutcome], pl
     return list(merged.values())
 
 
-def _gather_trails(rankings: Sequence[Ranking]) -> dict[str, _Trail]:
+def _gather_trails(rankings: Sequence[Ranking], passage_ids: Collection[str]) -> dict[str, _Trail]:
     trails: dict[str, _Trail] = {}
     for ranking in rankings:
         for rank, ranked in enumerate(ranking.passages, 1):
+            if ranked.passage_id not in passage_ids:
+                continue
             trail = trails.setdefault(ranked.passage_id, _Trail())
             trail.leg_ranks.append(LegRank(leg=ranking.leg, query=ranking.query, rank=rank))
             if ranking.leg == activation_pb2.PATTERN_KEYWORD:

@@ -8,7 +8,7 @@ from typing import Final
 
 import grpc
 
-from citemesh.v1 import dispatcher_pb2_grpc, query_pb2, query_pb2_grpc
+from citemesh.v1 import dispatcher_pb2, dispatcher_pb2_grpc, query_pb2, query_pb2_grpc
 from services.registry import NAMES
 from tests.bench.processes import resident_mib, started
 from tests.bench.report import Figure
@@ -37,8 +37,10 @@ def run() -> list[Figure]:
 def _ask_all(mesh: Mesh) -> None:
     with grpc.insecure_channel(mesh.target) as channel:
         stub = dispatcher_pb2_grpc.DispatcherServiceStub(channel)
-        for row in demo_questions().values():
-            stub.Answer(make_request(row), timeout=TIMEOUT_S, metadata=as_user(row["as"]))
+        answered: dict[str, dispatcher_pb2.AnswerResponse] = {}
+        for name, row in demo_questions().items():
+            request = make_request(row, answered.get(row.get("follows", "")))
+            answered[name] = stub.Answer(request, timeout=TIMEOUT_S, metadata=as_user(row["as"]))
 
 
 def _measure_stage(stage: str, folder: Path) -> list[Figure]:

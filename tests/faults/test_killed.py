@@ -61,6 +61,7 @@ async def ask_until_whole(mesh: Mesh) -> dispatcher_pb2.AnswerResponse:
     ("killed", "stage", "branch", "outcomes"),
     [
         ("query", budget_pb2.STAGE_UNDERSTAND, "original_question", {ANSWERED, CORRECTED, ABSTAINED}),
+        ("documents", budget_pb2.STAGE_PROFILE, "unknown_scope", {ANSWERED, CORRECTED, ABSTAINED}),
         ("retrieval", budget_pb2.STAGE_RETRIEVE, "", {UNAVAILABLE}),
         ("rerank", budget_pb2.STAGE_RERANK, "first_stage", {ANSWERED, CORRECTED, ABSTAINED}),
         ("generation", budget_pb2.STAGE_GENERATE, "", {SOURCES_ONLY}),

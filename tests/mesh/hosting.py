@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from citemesh.config.paths import socket_path
 from services.registry import ALL, NAMES
 from tests.conftest import REPO
 
@@ -28,7 +29,6 @@ class Mesh:
         self.processes: dict[str, subprocess.Popen[str]] = {}
         self.metrics_addresses: dict[str, str] = {}
         self.process_names = (ALL,) if hosting == "embedded" else NAMES
-        self._folder = folder
         self._settings = settings
         self.targets = {name: self._address(ALL if hosting == "embedded" else name) for name in NAMES}
         """The address of each service."""
@@ -57,14 +57,14 @@ class Mesh:
         end_process(self.processes[name])
 
     def _address(self, process_name: str) -> str:
-        return f"unix:{self._folder}/{process_name}.sock"
+        """Where a process listens by default: a socket below its state folder."""
+        return f"unix:{socket_path(self.state_dir, 'mesh' if process_name == ALL else process_name)}"
 
     def _spawn(self, name: str) -> subprocess.Popen[str]:
         environ = os.environ | {
             "CITEMESH_STATE_DIR": str(self.state_dir),
             "CITEMESH_AUTH_MODE": "open",
             "CITEMESH_HOST_METRICS_ADDRESS": "127.0.0.1:0",
-            "CITEMESH_HOST_LISTEN_ADDRESS": self._address(name),
             "ORT_DISABLE_TELEMETRY": "1",
         }
         if name != ALL:

@@ -80,7 +80,9 @@ async def test_explain_calls_no_model_and_agrees_with_answer(channel: grpc.aio.C
     stub = dispatcher_pb2_grpc.DispatcherServiceStub(channel)
     row = QUESTIONS["alarm-kinds"]
     answer = await ask(channel, row)
-    request = dispatcher_pb2.ExplainRequest(question=row["question"], scope=make_request(row).scope)
+    asked = make_request(row)
+    scope = asked.scope if asked.HasField("scope") else None
+    request = dispatcher_pb2.ExplainRequest(question=asked.question, scope=scope)
     explained = await stub.Explain(request, timeout=5, metadata=as_user(row["as"]))
     assert explained.activations == answer.activations
 

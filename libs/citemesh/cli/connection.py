@@ -40,6 +40,7 @@ async def connect(common: Common, output: Output, *, may_start: bool = True) -> 
     """
     async with AsyncExitStack() as stack:
         target = common.target or await find_running_mesh(common.state_dir)
+        started = target is None
         if target is None:
             if not may_start:
                 raise CommandError(
@@ -47,7 +48,8 @@ async def connect(common: Common, output: Output, *, may_start: bool = True) -> 
                 )
             output.note("No mesh runs here: starting one for this command. `citemesh up` keeps one running.")
             target = await stack.enter_async_context(mesh.host_for_command(common.state_dir))
-        channel = open_channel(target, os.environ, watch_health=False)
+        # A mesh in this process cannot hang without its caller: no pings, which a busy machine answers too late.
+        channel = open_channel(target, os.environ, local=started, watch_health=False)
         stack.push_async_callback(channel.close)
         act_as(common.metadata)
         yield Connection(channel, target, common.timeout_s)

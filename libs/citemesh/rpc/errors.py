@@ -70,6 +70,15 @@ CODES: Final[dict[errors_pb2.ErrorReason.ValueType, grpc.StatusCode]] = {
     _REASON.ERROR_REASON_INTERNAL: _CODE.INTERNAL,
 }
 
+_RETRY_PUSHBACK_KEY: Final = "grpc-retry-pushback-ms"
+_NOT_RETRIED: Final = frozenset(
+    {
+        _REASON.ERROR_REASON_LLM_TIMEOUT,
+        _REASON.ERROR_REASON_LLM_UNAVAILABLE,
+        _REASON.ERROR_REASON_LLM_RESPONSE_INVALID,
+    }
+)
+
 # What an error without our details means: it was made by gRPC itself, or by something that is not citemesh.
 _REASONS_OF_BARE_CODES: Final[dict[grpc.StatusCode, errors_pb2.ErrorReason.ValueType]] = {
     _CODE.UNAVAILABLE: _REASON.ERROR_REASON_UPSTREAM_UNAVAILABLE,
@@ -138,9 +147,16 @@ def to_status(error: ServiceError) -> status_pb2.Status:
     return status
 
 
-def to_trailing_metadata(status: status_pb2.Status) -> tuple[tuple[str, bytes]]:
-    """The trailing metadata by which gRPC carries `status` beside the code and the text."""
-    return ((STATUS_DETAILS_KEY, status.SerializeToString()),)
+def to_trailing_metadata(
+    status: status_pb2.Status, reason: errors_pb2.ErrorReason.ValueType
+) -> tuple[tuple[str, str | bytes], ...]:
+    """The trailing metadata by which gRPC carries `status` beside the code and the text.
+
+    Channels retry UNAVAILABLE. A negative pushback tells them not to, where a model has been asked already: each retry
+    would ask it again.
+    """
+    details = (STATUS_DETAILS_KEY, status.SerializeToString())
+    return (details, (_RETRY_PUSHBACK_KEY, "-1")) if reason in _NOT_RETRIED else (details,)
 
 
 def read_status(error: grpc.RpcError) -> status_pb2.Status | None:

@@ -174,7 +174,7 @@ class HandledCall:
             sent.metadata.setdefault("request_id", self._request_id)
         self._end(sent.code, sent, fault)
         status = to_status(sent)
-        await self._context.abort(sent.code, status.message, to_trailing_metadata(status))
+        await self._context.abort(sent.code, status.message, to_trailing_metadata(status, sent.reason))
 
     def _is_cancelled(self) -> bool:
         task = asyncio.current_task()

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import pypdfium2 as pdfium  # type: ignore[import-untyped]  # it ships no types
-import pypdfium2.raw as pdfium_c  # type: ignore[import-untyped]  # it ships no types
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
 
 from services.documents.parsing.blocks import Block, OutlineEntry, Page, ParsedDocument
 from services.documents.parsing.hyphens import join_divided_words

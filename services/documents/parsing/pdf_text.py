@@ -7,8 +7,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
-import pypdfium2 as pdfium  # type: ignore[import-untyped]  # it ships no types
-import pypdfium2.raw as pdfium_c  # type: ignore[import-untyped]  # it ships no types
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
 
 from services.documents.parsing.blocks import Box
 

@@ -6,8 +6,8 @@ import ctypes
 import re
 from pathlib import Path
 
-import pypdfium2 as pdfium  # type: ignore[import-untyped]  # it ships no types
-import pypdfium2.raw as pdfium_c  # type: ignore[import-untyped]  # it ships no types
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
 from PIL import Image, ImageDraw
 
 from services.documents.parsing.pdf import open_pdf

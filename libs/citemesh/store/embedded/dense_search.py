@@ -25,7 +25,7 @@ from citemesh.v1 import errors_pb2
 _MAX_CACHED_MASKS = 32
 _MAX_LOADED_TENANTS = 32
 # So many more than asked for are rescored: the order by codes is off by about 0.002 in cosine.
-_RESCORE_MARGIN = 64
+_RESCORE_MARGIN = 32
 # Below this share of allowed rows, copying them out is cheaper than scanning all.
 _SPARSE_SHARE = 0.05
 

@@ -24,16 +24,34 @@ def read_places(
     connection: sqlite3.Connection, keys: Sequence[int], passage_ids: Sequence[str], versions: VersionFilter
 ) -> list[Place]:
     """See StoreReader.places."""
+    rows: list[tuple[int, str, int, str]] = []
+    if keys:
+        rows += connection.execute(
+            "SELECT passage_row, passage_id, version_row, section_id FROM passages"
+            " WHERE passage_row IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(keys)),),
+        )
+    if passage_ids:
+        rows += connection.execute(
+            "SELECT passage_row, passage_id, version_row, section_id FROM passages"
+            " WHERE tenant_id = ? AND passage_id IN (SELECT value FROM json_each(?))",
+            (versions.tenant_id, json.dumps(list(passage_ids))),
+        )
+    allowed = {row[0]: row for row in rows if is_allowed(versions, row[2])}
+    documents = _read_document_ids(connection, {row[2] for row in allowed.values()})
+    return [
+        Place(key, passage_id, documents[version_row], section_id)
+        for key, passage_id, version_row, section_id in allowed.values()
+    ]
+
+
+def _read_document_ids(connection: sqlite3.Connection, version_rows: Iterable[int]) -> dict[int, str]:
     rows = connection.execute(
-        "SELECT version_row, passage_row, passage_id, document_id, section_id FROM passages"
-        " JOIN versions USING (version_row) JOIN documents USING (document_row)"
-        " WHERE passage_row IN (SELECT value FROM json_each(:keys))"
-        " UNION SELECT version_row, passage_row, passage_id, document_id, section_id FROM passages"
-        " JOIN versions USING (version_row) JOIN documents USING (document_row)"
-        " WHERE passages.tenant_id = :tenant_id AND passage_id IN (SELECT value FROM json_each(:ids))",
-        {"keys": json.dumps(list(keys)), "ids": json.dumps(list(passage_ids)), "tenant_id": versions.tenant_id},
+        "SELECT version_row, document_id FROM versions JOIN documents USING (document_row)"
+        " WHERE version_row IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(version_rows)),),
     )
-    return [Place(*row[1:]) for row in rows if is_allowed(versions, row[0])]
+    return {int(row[0]): str(row[1]) for row in rows}
 
 
 def read_by_key(connection: sqlite3.Connection, keys: Sequence[int], versions: VersionFilter) -> dict[int, Passage]:

@@ -136,6 +136,8 @@ class EmbeddedWriter:
         with self._database.transaction() as connection:
             self._check_vectors(connection, passages, vectors)
             version_row, document = _find_version(connection, tenant_id, document_id, document_version)
+            if not page_numbers and not passages and profile is None and warnings is None:
+                return False
             changed = splice_pages(connection, tenant_id, version_row, document, page_numbers, passages, vectors)
             if profile is not None:
                 document.profile.CopyFrom(profile)

@@ -53,6 +53,27 @@ def test_servers_forgive_pings_and_only_tcp_connections_age() -> None:
     assert "grpc.keepalive_time_ms" not in dict(channel_options(local=True))
 
 
+@pytest.mark.parametrize(
+    ("reason", "call_count"),
+    [(errors_pb2.ERROR_REASON_STORE_UNAVAILABLE, 4), (errors_pb2.ERROR_REASON_LLM_TIMEOUT, 1)],
+)
+async def test_a_model_that_failed_is_not_asked_again_by_a_retry(
+    serve_fake: Any, reason: errors_pb2.ErrorReason.ValueType, call_count: int
+) -> None:
+    count = 0
+
+    async def fail(_request: StringValue, _context: Any) -> StringValue:
+        nonlocal count
+        count += 1
+        raise ServiceError(reason, "not now")
+
+    rpc = await serve_fake(Unary=fail)
+    async with open_channel(rpc.host.target, {}, watch_health=False) as channel:
+        with pytest.raises(grpc.aio.AioRpcError):
+            await unary(channel)(StringValue(), timeout=10)
+    assert count == call_count
+
+
 async def test_calls_are_spread_over_replicas_and_leave_one_that_is_not_serving(
     serve_fake: Any, tmp_path: Path
 ) -> None:

@@ -34,7 +34,7 @@ REASONS = [value for value in errors_pb2.ErrorReason.values() if value]
 def over_the_wire(error: ServiceError) -> grpc.aio.AioRpcError:
     """The error as a caller gets it."""
     status = to_status(error)
-    trailing = grpc.aio.Metadata(*to_trailing_metadata(status))
+    trailing = grpc.aio.Metadata(*to_trailing_metadata(status, errors_pb2.ERROR_REASON_INTERNAL))
     return grpc.aio.AioRpcError(error.code, grpc.aio.Metadata(), trailing, details=status.message)
 
 
@@ -125,7 +125,7 @@ def test_a_reason_from_a_later_version_is_not_misread() -> None:
     assert info is not None
     info.reason = "INVENTED_LATER"
     status.details[0].Pack(info)
-    trailing = grpc.aio.Metadata(*to_trailing_metadata(status))
+    trailing = grpc.aio.Metadata(*to_trailing_metadata(status, errors_pb2.ERROR_REASON_INTERNAL))
     error = grpc.aio.AioRpcError(grpc.StatusCode.INTERNAL, grpc.aio.Metadata(), trailing, details="x")
     assert error_reason(error) is None
     assert from_rpc_error(error).reason == errors_pb2.ERROR_REASON_INTERNAL

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from reportlab.lib.pagesizes import A4  # type: ignore[import-untyped]  # it ships no types
-from reportlab.pdfgen.canvas import Canvas  # type: ignore[import-untyped]  # it ships no types
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
 
 from citemesh.models.contract import EncoderContract
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits

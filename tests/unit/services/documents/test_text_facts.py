@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from citemesh.rpc.errors import ServiceError
 from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals, ParsingStrategy
 from citemesh.v1.documents_pb2 import IngestHeader
+from citemesh.v1.evidence_pb2 import Passage
+from services.documents.encoding import text_to_encode
 from services.documents.fingerprints import simhash
 from services.documents.headers import check_header, derive_id, title_from_name
 from services.documents.language import tell_language
@@ -190,3 +192,14 @@ def test_folders_in_a_file_name_are_dropped() -> None:
 )
 def test_languages_are_told(text: str, language: str) -> None:
     assert tell_language(text) == language
+
+
+def test_what_is_encoded_names_the_section_once_and_has_no_markup() -> None:
+    later = Passage(
+        text="It [burns](http://x.org/y) **all** night.", section_path=["Rules", "1 Lamp"], title="Handbook"
+    )
+    assert text_to_encode(later) == "1 Lamp\nIt burns all night."
+    first = Passage(text="1 Lamp\nIt burns.", section_path=["Rules", "1 Lamp"])
+    assert text_to_encode(first) == "1 Lamp\nIt burns."
+    part = Passage(text="- rope", heading_context="Bring:", section_path=["2 Tools"])
+    assert text_to_encode(part) == "2 Tools\nBring:\n- rope"

@@ -15,6 +15,7 @@ from services.retrieval.places_of_label import label_alternatives, stands_at
         ("section 2.1(b)(1)", "section 2.1"),
         ("article 5", "section 5"),
         ("chapter ii", "section 2"),
+        ("figure 2a", "figure 2"),
         ("annex b", "appendix b"),
         ("appendix iv", "appendix 4"),
     ],
