@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from citemesh.auth.principal import Principal
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import StoreReader, StoreWriter
@@ -33,17 +31,6 @@ def refuse_hidden(reader: StoreReader, writer: StoreWriter, principal: Principal
     replace it, and could open its older versions.
     """
     versions = reader.document_versions(principal, document_id)
-    if not versions and _exists(writer, principal.tenant_id, document_id):
+    if not versions and writer.exists(principal.tenant_id, document_id):
         raise ServiceError(errors_pb2.ERROR_REASON_PERMISSION_DENIED, "This document id is taken: choose another one.")
     return versions
-
-
-def _exists(writer: StoreWriter, tenant_id: str, document_id: str) -> bool:
-    """Asks by a change of no pages, the one call that says whether a document is there whoever may read it."""
-    try:
-        writer.replace_pages(tenant_id, document_id, 1, (), passages=(), vectors=np.zeros((0, 0), dtype=np.float32))
-    except ServiceError as error:
-        if error.reason == errors_pb2.ERROR_REASON_DOCUMENT_NOT_FOUND:
-            return False
-        raise
-    return True

@@ -13,7 +13,7 @@ from citemesh.rpc.errors import invalid_fields
 from citemesh.v1.document_pb2 import AccessPolicy
 from citemesh.v1.documents_pb2 import IngestHeader
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:/]{0,199}")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:/@]{0,199}")
 _MAX_NAME_LENGTH = 255
 _MAX_TITLE_LENGTH = 300
 
@@ -29,7 +29,7 @@ def check_header(header: IngestHeader) -> IngestHeader:
     if not header.document_id:
         checked.document_id = derive_id(checked.file_name)
     elif not _ID.fullmatch(header.document_id):
-        wrong.append(("header.document_id", 'must be 1 to 200 letters, digits and "-_.:/", a letter or digit first'))
+        wrong.append(("header.document_id", 'must be 1 to 200 letters, digits and "-_.:/@", a letter or digit first'))
     if len(header.title) > _MAX_TITLE_LENGTH:
         wrong.append(("header.title", f"must have at most {_MAX_TITLE_LENGTH} characters"))
     wrong.extend(_check_dates(header))

@@ -11,6 +11,7 @@ import grpc.aio
 import pytest
 
 from citemesh.auth.principal import Principal, open_metadata
+from citemesh.telemetry import names
 from citemesh.v1 import (
     activation_pb2,
     answer_pb2,
@@ -22,7 +23,7 @@ from citemesh.v1 import (
     retrieval_pb2,
     retrieval_pb2_grpc,
 )
-from tests.mesh.calling import TIMEOUT_S, as_user, demo_questions, make_request
+from tests.mesh.calling import TIMEOUT_S, as_user, demo_questions, fetch_metrics, make_request
 from tests.mesh.hosting import Mesh
 
 ANSWERED = answer_pb2.ANSWER_OUTCOME_ANSWERED
@@ -108,6 +109,7 @@ async def test_a_hung_stage_costs_no_more_than_the_deadline(split_mesh: Mesh, hu
     finally:
         process.send_signal(signal.SIGCONT)
     assert (await ask_until_whole(split_mesh)).outcome in (ANSWERED, CORRECTED)
+    assert await find_busy(split_mesh) == {}
 
 
 async def test_what_was_acknowledged_survives_the_death_of_documents(split_mesh: Mesh) -> None:
@@ -138,6 +140,22 @@ async def test_what_was_acknowledged_survives_the_death_of_documents(split_mesh:
     await asyncio.to_thread(split_mesh.start, "documents")
     assert survivors <= await list_ids(split_mesh)
     assert survivors <= await search_ids(split_mesh, "valve opens bar"), "the index has caught up too"
+
+
+async def find_busy(mesh: Mesh) -> dict[str, float]:
+    """The services that still handle a call, a moment after the last answer, with the number of calls."""
+    busy: dict[str, float] = {}
+    for _ in range(50):
+        busy = {}
+        for name, address in mesh.metrics_addresses.items():
+            page = await asyncio.to_thread(fetch_metrics, address)
+            line = next(x for x in page.splitlines() if x.startswith(f"{names.CALLS_IN_FLIGHT.name} "))
+            if (count := float(line.split()[-1])) > 0:
+                busy[name] = count
+        if not busy:
+            break
+        await asyncio.sleep(0.1)
+    return busy
 
 
 async def list_ids(mesh: Mesh) -> set[str]:

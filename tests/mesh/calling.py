@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.request
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -66,3 +67,10 @@ def make_request(
         request.history.add(role=question_pb2.ROLE_USER, text=asked)
         request.history.add(role=question_pb2.ROLE_ASSISTANT, text=earlier.answer.text)
     return request
+
+
+def fetch_metrics(address: str) -> str:
+    """The page that a process serves for Prometheus."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as page:
+        text: str = page.read().decode()
+        return text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import urllib.request
 from typing import Any
 
 import grpc
@@ -21,7 +20,7 @@ from citemesh.v1 import (
     errors_pb2,
 )
 from services.registry import NAMES
-from tests.mesh.calling import as_user
+from tests.mesh.calling import as_user, fetch_metrics
 from tests.mesh.hosting import Mesh
 
 
@@ -44,16 +43,12 @@ def test_reflection_lists_the_service(mesh: Mesh, name: str) -> None:
         assert full_name(name) in ProtoReflectionDescriptorDatabase(channel).get_services()
 
 
-def fetch(address: str) -> str:
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as page:
-        text: str = page.read().decode()
-        return text
-
-
 async def test_metrics_count_calls_and_outcomes(mesh: Mesh, channel: grpc.aio.Channel) -> None:
     stub = dispatcher_pb2_grpc.DispatcherServiceStub(channel)
     await stub.Answer(dispatcher_pb2.AnswerRequest(question="hello"), timeout=10, metadata=as_user("ana:staff"))
-    pages = {group: await asyncio.to_thread(fetch, address) for group, address in mesh.metrics_addresses.items()}
+    pages = {
+        group: await asyncio.to_thread(fetch_metrics, address) for group, address in mesh.metrics_addresses.items()
+    }
     for name in NAMES:
         page = pages.get(name) or pages["all"]
         assert 'grpc_server_handled_total{grpc_code="OK"' in page

@@ -56,7 +56,9 @@ async def ingest_stores(
     async def ingest_versions(key: str, versions: Sequence[StoredFile]) -> None:
         nonlocal done
         async with limit:
-            with acting_as(Principal(key, "evaluator", frozenset())):
+            # Who writes a document again must be able to read it.
+            readers = frozenset(name for file in versions for name in file.allow)
+            with acting_as(Principal(key, "evaluator", readers)):
                 for file in versions:
                     try:
                         await send_stream(documents.Ingest, _read_parts(file), timeout=_INGEST_TIMEOUT_S)

@@ -239,7 +239,7 @@ class Document(message.Message):
     SUPERSEDED_FIELD_NUMBER: builtins.int
     WARNINGS_FIELD_NUMBER: builtins.int
     document_id: builtins.str
-    """Chosen by the caller, or derived from the file name; 1 to 200 characters of letters, digits and "-_.:/"."""
+    """Chosen by the caller, or derived from the file name; 1 to 200 characters of letters, digits and "-_.:/@", a letter or digit first."""
     document_version: builtins.int
     """From 1; rises with each change of content or dates."""
     title: builtins.str
