@@ -15,6 +15,8 @@ _SPECIFIC = re.compile(
     r"`[^`]+`|\"[^\"]{2,60}\"|“[^”]{2,60}”|(?<![\w])--?[a-z][\w-]{2,}|\b\w+(?:[._/:-]\w+)+\b|\b[A-Z][A-Za-z]*\d[\w-]*\b"
     r"|\b[A-Z]{2,}[\w-]*\b|\b\w+[a-z][A-Z]\w*\b|\d[\d.,'’]*\d|\d"
 )
+# A first word with a capital is a sentence's beginning, and "Table 3" is a place.
+_NAME = re.compile(r"(?<=[^\s.?!:;\"“(]\s)[A-Z][a-z]\w+\b(?!\s+\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def _read_ask(index: int, text: str, question: question_pb2.ParsedQuestion, is_p
         # The type was read off the whole question: of its parts only the first is sure to ask for such a thing.
         answer_type=question.answer_type if not is_part or index == 0 else question_pb2.ANSWER_TYPE_UNSPECIFIED,
         terms=terms,
-        specifics=tuple(dict.fromkeys(find_specifics(text))),
+        specifics=tuple(dict.fromkeys(find_specifics(text, language))),
     )
 
 
@@ -63,7 +65,9 @@ def _read_intent(index: int, whole: question_pb2.Intent.ValueType, *, is_part: b
     return question_pb2.INTENT_FACTOID if is_fact else whole
 
 
-def find_specifics(text: str) -> list[str]:
+def find_specifics(text: str, language: str = "en") -> list[str]:
     """Words of `text` that name one thing exactly, without quotes and ticks."""
-    # A first word with a capital is a sentence's beginning, not a name; the patterns want more than that.
-    return [match.group(0).strip('`"“”') for match in _SPECIFIC.finditer(text)]
+    found = [match.group(0).strip('`"“”') for match in _SPECIFIC.finditer(text)]
+    # In German every noun has a capital.
+    names = [] if language == "de" else [match.group(0) for match in _NAME.finditer(text)]
+    return [*found, *(name for name in names if not any(name in each for each in found))]

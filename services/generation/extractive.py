@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from citemesh.v1 import answer_pb2, generation_pb2
+from citemesh.v1 import answer_pb2, generation_pb2, question_pb2
 from services.generation.answerability import estimate_answerability, find_signals
 from services.generation.asks import Ask, read_asks
 from services.generation.comparing import pick_compared
@@ -23,6 +23,7 @@ from services.generation.feedback import (
     write_caveats,
 )
 from services.generation.listing import fill_items, pick_gathered
+from services.generation.places import weigh_places
 from services.generation.ranking import rank_merit
 from services.generation.scene import Scene, read_scene
 from services.generation.selection import Pick, pick_units, wants_list
@@ -54,7 +55,8 @@ def answer_from_evidence(
     asks = read_asks(request.parsed_question)
     scene = read_scene(request.evidence, asks, encoder, settings.max_unit_count)
     excluded = find_excluded(scene, request.failed_verdicts, request.failed_claims)
-    parts = [answer_part(scene, ask, encoder, settings, excluded, request.listing) for ask in asks]
+    plan = request.parsed_question.retrieval
+    parts = [answer_part(scene, ask, encoder, settings, excluded, request.listing, plan) for ask in asks]
     return assemble(request, scene, parts)
 
 
@@ -65,10 +67,13 @@ def answer_part(
     settings: GenerationSettings,
     excluded: frozenset[int] = frozenset(),
     listing: generation_pb2.ListingContext | None = None,
+    plan: question_pb2.RetrievalPlan | None = None,
 ) -> Part:
     """Pick the units for one ask and judge whether they answer it."""
     features = measure(scene, ask, encoder)
     merit = rank_merit(features)
+    if plan is not None:
+        merit = merit + weigh_places(scene, ask, plan)
     picks = pick_compared(scene, ask, merit, settings, excluded) or pick_units(scene, ask, merit, settings, excluded)
     if listing is not None and wants_list(ask):
         picks = pick_gathered(scene, listing, merit, picks) or picks

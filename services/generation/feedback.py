@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from citemesh.v1 import answer_pb2, evidence_pb2, question_pb2
 from services.generation.asks import Ask
+from services.generation.places import holds_place
 from services.generation.scene import Scene
 from services.generation.selection import Pick
 from services.generation.words import find_terms, find_words
@@ -62,7 +63,7 @@ def find_pending_references(
     present |= {f"section {evidence.section_number.lower()}" for evidence in scene.evidence if evidence.section_number}
     needed: dict[str, question_pb2.Reference] = {}
     for named in question.retrieval.references:
-        if named.label and named.label not in present and not _is_below(named.label, present):
+        if named.label and not any(holds_place(named.label, evidence) for evidence in scene.evidence):
             needed.setdefault(named.label, named)
     hinted = _SHOWN_IN.get(question.retrieval.layout_hint)
     for part in parts:
@@ -74,11 +75,6 @@ def find_pending_references(
             if kind_fits and reference.label not in present and not _is_shown(part, scene, hinted):
                 needed.setdefault(reference.label, reference)
     return list(needed.values())[:MAX_PENDING]
-
-
-def _is_below(label: str, present: set[str]) -> bool:
-    """Whether a part of the labelled place is there already: "section 5.4.1" for "section 5.4"."""
-    return any(each.startswith((f"{label}.", f"{label}(")) for each in present)
 
 
 def _is_shown(part: PartLike, scene: Scene, hinted: question_pb2.ReferenceKind.ValueType | None) -> bool:

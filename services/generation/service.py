@@ -81,8 +81,11 @@ def make_llm(settings: GenerationSettings, metrics: MetricFactory) -> LlmClient:
     calls = metrics.counter(names.MODEL_CALLS, model=(model,), result=("ok", "invalid", "timeout", "error"))
     tokens = metrics.counter(names.MODEL_TOKENS, model=(model,), direction=("prompt", "completion"))
 
+    retries = metrics.counter(names.SCHEMA_RETRIES)
+
     def count(result: str, cost: budget_pb2.Cost) -> None:
         calls.labels(model, result).inc()
+        retries.inc(result == "invalid")
         tokens.labels(model, "prompt").inc(cost.prompt_token_count)
         tokens.labels(model, "completion").inc(cost.completion_token_count)
 

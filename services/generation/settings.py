@@ -11,7 +11,7 @@ class GenerationSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="CITEMESH_GENERATION_", use_attribute_docstrings=True)
 
-    max_unit_count: int = Field(default=120, ge=10, le=1000)
+    max_unit_count: int = Field(default=80, ge=10, le=1000)
     """Sentences, rows and items of one request that are encoded, about 3 ms of one core each; the least
     promising are left out."""
 

@@ -23,7 +23,8 @@ from citemesh.auth.principal import Principal, open_metadata
 from citemesh.v1 import answer_pb2, dispatcher_pb2, dispatcher_pb2_grpc
 from services.dispatcher.service import SPEC
 from tests.bench.canned import QUESTION
-from tests.bench.processes import cpu_s, started
+from tests.bench.memory import MAX_STAGE_MIB
+from tests.bench.processes import cpu_s, resident_mib, started
 from tests.bench.report import Figure, p50
 from tests.bench.stub_stages import LAST_REQUEST
 
@@ -94,6 +95,7 @@ async def _measure(stages: str, door: str, pid: int) -> list[Figure]:
         Figure("the caller's Answer, p50", p50(whole) * 1e3, "ms"),
         Figure("six bare hops, sum of p50", hops_s * 1e3, "ms"),
         Figure("dispatcher's processor time per answer", cpu_ms, "ms"),
+        Figure("dispatcher after these answers, Rss", resident_mib(pid)[0], "MiB", MAX_STAGE_MIB),
     ]
 
 
