@@ -1,13 +1,15 @@
-"""The backend that scores pairs in this process, by the scoring queue."""
+"""The backend that scores pairs in this process by a cross-encoder: one run of its graph for each pair."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 
 from citemesh.models.pair_scorer import PairScorer
 from citemesh.models.runtime import count_usable_cores
 from citemesh.models.scorer_card import ScorerCard
+from citemesh.models.tokenizer import TokenizedText
 from services.rerank.backend import Pair, tokenize_pairs
 from services.rerank.queue import ScoringQueue
 from services.rerank.settings import RerankSettings
@@ -22,7 +24,7 @@ class LocalBackend:
         self.card: ScorerCard = scorer.card
         self._scorer = scorer
         self._queue = ScoringQueue(
-            lambda pairs: scorer.score_batch(pairs).tolist(),
+            self._score_batch,
             worker_count=settings.worker_count or count_usable_cores(),
             batch_size=settings.batch_size,
             max_queued_pair_count=settings.max_queued_pair_count,
@@ -32,7 +34,7 @@ class LocalBackend:
     async def score(self, pairs: Sequence[Pair], deadline: float | None) -> list[float]:
         """As in PairBackend."""
         tokenized = await asyncio.to_thread(tokenize_pairs, self._scorer.tokenizer, pairs)
-        return await self._queue.score(tokenized, deadline)
+        return await self._queue.run(tokenized, deadline)
 
     async def check(self) -> str | None:
         """Always able: the model is in memory."""
@@ -41,3 +43,9 @@ class LocalBackend:
     async def close(self) -> None:
         """End the workers."""
         await self._queue.close()
+
+    def _score_batch(self, pairs: Sequence[TokenizedText]) -> list[float]:
+        logits: list[float] = self._scorer.score_batch(pairs).tolist()
+        if not all(map(math.isfinite, logits)):
+            raise ArithmeticError("a logit is not finite")
+        return logits

@@ -1,7 +1,7 @@
-"""The in-process scoring queue: one thread per core, earliest deadline first, longest pair first, bounded.
+"""The in-process queue of model runs: one thread per core, earliest deadline first, longest text first, bounded.
 
-A padded batch wastes work on its shorter pairs and one-thread runs side by side beat one run on all cores, so each
-worker takes single pairs (or a few of like length). Work that cannot finish in time is refused when it arrives.
+A padded batch wastes work on its shorter texts and one-thread runs side by side beat one run on all cores, so each
+worker takes single texts (or a few of like length). Work that cannot finish in time is refused when it arrives.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import structlog
 
@@ -24,13 +25,13 @@ from services.rerank.admission import Pace, Workload, is_feasible
 
 _log = structlog.get_logger(__name__)
 
-ScoreBatch = Callable[[Sequence[TokenizedText]], Sequence[float]]
+Result = TypeVar("Result")
 Indexed = tuple[int, TokenizedText]
 
 
 @dataclass(eq=False, slots=True)
-class _Job:
-    """One caller's pairs."""
+class _Job(Generic[Result]):
+    """One caller's texts."""
 
     order: int
     deadline: float
@@ -39,19 +40,23 @@ class _Job:
     unfinished_count: int
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[None]
-    logits: dict[int, float] = field(default_factory=dict)
+    results: dict[int, Result] = field(default_factory=dict)
     running_token_count: int = 0
 
     def need(self, s_per_token: float) -> Workload:
         return Workload(self.deadline, (self.waiting_token_count + self.running_token_count) * s_per_token)
 
 
-class ScoringQueue:
-    """Scores pairs on `worker_count` threads; `on_length` hears how many pairs wait whenever that changes."""
+class ScoringQueue(Generic[Result]):
+    """Runs a model over texts (or pairs) on `worker_count` threads.
+
+    `run_batch` returns one result per text, and raises where the model fails; `on_length` hears how many texts wait,
+    whenever that changes.
+    """
 
     def __init__(
         self,
-        score_batch: ScoreBatch,
+        run_batch: Callable[[Sequence[TokenizedText]], Sequence[Result]],
         *,
         worker_count: int,
         batch_size: int = 1,
@@ -59,14 +64,14 @@ class ScoringQueue:
         pace: Pace | None = None,
         on_length: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._score_batch = score_batch
+        self._run_batch = run_batch
         self._worker_count = worker_count
         self._batch_size = batch_size
         self._max_queued_pair_count = max_queued_pair_count
         self._pace = pace or Pace()
         self._on_length = on_length
         self._orders = itertools.count()
-        self._jobs: list[_Job] = []
+        self._jobs: list[_Job[Result]] = []
         self._queued_pair_count = 0
         self._closed = False
         self._changed = threading.Condition()
@@ -81,9 +86,10 @@ class ScoringQueue:
         """Pairs that wait for a worker."""
         return self._queued_pair_count
 
-    async def score(self, pairs: Sequence[TokenizedText], deadline: float | None) -> list[float]:
-        """Logits of `pairs`, in their order; `deadline` in monotonic seconds. Errors as in PairBackend.score.
+    async def run(self, pairs: Sequence[TokenizedText], deadline: float | None) -> list[Result]:
+        """One result for each of `pairs`, in their order; `deadline` in monotonic seconds.
 
+        Errors as in PairBackend.score.
         Cancelling the await drops the pairs that no worker has taken yet.
         """
         if not pairs:
@@ -100,7 +106,7 @@ class ScoringQueue:
             ) from None
         finally:
             self._drop(job)
-        return [job.logits[index] for index in range(len(pairs))]
+        return [job.results[index] for index in range(len(pairs))]
 
     async def close(self) -> None:
         """Refuse new work, end the workers after the pair they are at, and end what still waits as cancelled."""
@@ -112,7 +118,7 @@ class ScoringQueue:
         for worker in self._workers:
             await asyncio.to_thread(worker.join)
 
-    def _make_job(self, pairs: Sequence[TokenizedText], deadline: float | None) -> _Job:
+    def _make_job(self, pairs: Sequence[TokenizedText], deadline: float | None) -> _Job[Result]:
         longest_first = sorted(enumerate(pairs), key=lambda indexed: -indexed[1].token_count)
         loop = asyncio.get_running_loop()
         return _Job(
@@ -125,7 +131,7 @@ class ScoringQueue:
             done=loop.create_future(),
         )
 
-    def _admit(self, job: _Job) -> None:
+    def _admit(self, job: _Job[Result]) -> None:
         with self._changed:
             if self._closed:
                 raise ServiceError(errors_pb2.ERROR_REASON_CANCELLED, "The service is shutting down.")
@@ -145,7 +151,7 @@ class ScoringQueue:
             self._count(len(job.waiting))
             self._changed.notify(len(job.waiting))
 
-    def _drop(self, job: _Job) -> None:
+    def _drop(self, job: _Job[Result]) -> None:
         """Forget a job that its caller no longer waits for, or that is done."""
         with self._changed:
             if job in self._jobs:
@@ -153,7 +159,7 @@ class ScoringQueue:
                 self._count(-len(job.waiting))
             job.waiting.clear()
 
-    def _fail(self, job: _Job, error: ServiceError) -> None:
+    def _fail(self, job: _Job[Result], error: ServiceError) -> None:
         """End a job with an error; the lock is held."""
         self._jobs.remove(job)
         self._count(-len(job.waiting))
@@ -172,15 +178,15 @@ class ScoringQueue:
             job, batch = taken
             started = time.monotonic()
             try:
-                logits = self._score_batch([pair for _, pair in batch])
+                results = self._run_batch([pair for _, pair in batch])
             except Exception as error:  # noqa: BLE001  # the runtime's share no base; a worker outlives any
                 _log.error("rerank.model_failed", error_type=type(error).__name__)
                 self._finish(job, batch, None)
                 continue
             self._pace.observe(sum(pair.token_count for _, pair in batch), time.monotonic() - started)
-            self._finish(job, batch, logits)
+            self._finish(job, batch, results)
 
-    def _take(self) -> tuple[_Job, list[Indexed]] | None:
+    def _take(self) -> tuple[_Job[Result], list[Indexed]] | None:
         """The next pairs to score, waiting for some; None when the queue is closed."""
         with self._changed:
             while not self._closed:
@@ -200,19 +206,19 @@ class ScoringQueue:
                 return job, batch
         return None
 
-    def _finish(self, job: _Job, batch: list[Indexed], logits: Sequence[float] | None) -> None:
+    def _finish(self, job: _Job[Result], batch: list[Indexed], results: Sequence[Result] | None) -> None:
         with self._changed:
             if job not in self._jobs:
                 return  # its caller left while the pairs were being scored
-            if logits is None or not all(math.isfinite(logit) for logit in logits):
+            if results is None:
                 self._fail(
                     job, ServiceError(errors_pb2.ERROR_REASON_MODEL_UNAVAILABLE, "The pair scorer failed on a pair.")
                 )
                 return
             job.running_token_count -= sum(pair.token_count for _, pair in batch)
             job.unfinished_count -= len(batch)
-            for (index, _), logit in zip(batch, logits, strict=True):
-                job.logits[index] = float(logit)
+            for (index, _), result in zip(batch, results, strict=True):
+                job.results[index] = result
             if job.unfinished_count == 0:
                 self._jobs.remove(job)
                 job.loop.call_soon_threadsafe(_set_done, job.done)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import grpc.aio
 
 from citemesh.config.load import ConfigurationError, load_settings
-from citemesh.models import load_pair_scorer
+from citemesh.models import load_encoder, load_pair_scorer
 from citemesh.models.errors import ModelError
 from citemesh.models.pair_scorer import find_pair_scorer, find_tokenizer
 from citemesh.models.paths import models_dir
@@ -20,6 +20,7 @@ from citemesh.v1 import rerank_pb2_grpc
 from services.rerank.backend import PairBackend
 from services.rerank.calibration import DEFAULT_CALIBRATION_PATH, Calibration, CalibrationError, load_calibration
 from services.rerank.handler import RerankHandler
+from services.rerank.late_interaction import LateInteractionBackend
 from services.rerank.local import LocalBackend
 from services.rerank.logit_cache import LogitCache
 from services.rerank.ranking import Ranker
@@ -66,12 +67,15 @@ async def start(context: StartContext) -> RerankService:
 def make_backend(settings: RerankSettings, environ: Mapping[str, str], on_length: Callable[[int], None]) -> PairBackend:
     """The backend that the settings name; blocks while a model is read."""
     folder = models_dir(environ)
-    if not settings.triton_target:
+    if not settings.triton_target and settings.pair_scorer_path is not None:
         return LocalBackend(load_pair_scorer(folder, settings.pair_scorer_path), settings, on_length)
-    from services.rerank.triton import TritonBackend  # brings in the Triton client, which most processes never need
 
     model_path = find_pair_scorer(folder, settings.pair_scorer_path)
     card = read_scorer_card(model_path)
+    if not settings.triton_target:
+        return LateInteractionBackend(card, load_encoder(folder), settings, on_length)
+    from services.rerank.triton import TritonBackend  # brings in the Triton client, which most processes never need
+
     return TritonBackend(card, PairTokenizer(find_tokenizer(model_path), card.max_token_count), settings)
 
 

@@ -28,6 +28,9 @@ class RerankSettings(BaseSettings):
     max_queued_pair_count: int = Field(default=2000, ge=1)
     """Pairs that may wait to be scored; a request that would exceed it is refused as OVERLOADED."""
 
+    cached_token_count: int = Field(default=150_000, ge=0)
+    """Tokens whose vectors the default scorer keeps, 0.75 KiB each, for passages that come again; 0: none."""
+
     cached_logit_count: int = Field(default=20_000, ge=0)
     """Logits kept for pairs that come again, as they do from pass to pass of one answer; 0: none."""
 

@@ -50,7 +50,11 @@ class Encoder:
 
         The mean over one text's rows of the largest dot product with another's is their MaxSim.
         """
-        return [_make_unit(each[1:-1]) for each in run_each(self.tokenizer.tokenize(texts), self._run)]
+        return run_each(self.tokenizer.tokenize(texts), self.run_tokens)
+
+    def run_tokens(self, text: TokenizedText) -> Matrix:
+        """The same for one tokenised text, on the calling thread: for a service with a queue of its own."""
+        return _make_unit(self._run(text)[1:-1])
 
     def encode_canaries(self) -> Matrix:
         """Vectors of the canary texts, as passages: an index keeps them, a reader compares its own with them."""
