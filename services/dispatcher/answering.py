@@ -121,6 +121,7 @@ class Answering:
             open_budget(self.policy),
             understand=self.pipeline.find(OPTIMIZER, "understand") is not None,
             max_candidates=self.desk.settings.max_candidates,
+            rankings_only=self.pipeline.searches_first,
         )
 
     def _outcome_without_pass(self, opening: Opening) -> answer_pb2.AnswerOutcome.ValueType | None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from citemesh.v1 import dispatcher_pb2, evidence_pb2, rerank_pb2
+from citemesh.v1 import dispatcher_pb2, evidence_pb2
 from services.dispatcher.state import Gathered
 
 _RRF_K: Final = 60
 """The usual constant of reciprocal rank fusion (Cormack, Clarke, Buettcher, SIGIR 2009)."""
 
 _MAX_TRACES: Final = 50
+_BEST_TRACES: Final = 20
+"""So many are traced in any case; of the others only what was scored or selected."""
+
 _CHARACTERS_PER_TOKEN: Final = 3
 """Below the usual four, so that a passage whose tokens nobody counted is taken for larger than it is."""
 
@@ -47,38 +50,34 @@ def order_candidates(gathered: Gathered) -> Gathered:
 
     Ranks, because a fused value and a relevance are of two kinds. What was not scored is ordered by fusion alone.
     """
-    candidates = [_with_score(item, gathered.scores) for item in gathered.candidates.values()]
-    by_fusion = _ranks(sorted(candidates, key=_fused, reverse=True))
-    scored = [item for item in candidates if item.HasField("rerank_score")]
-    by_score = _ranks(sorted(scored, key=lambda item: item.rerank_score, reverse=True))
+    candidates, scores = gathered.candidates, gathered.scores
+    by_fusion = _ranks(candidates, lambda item: candidates[item].fused_score)
+    by_score = _ranks((item for item in candidates if item in scores), lambda item: scores[item].rerank_score)
 
-    def weight(item: evidence_pb2.Candidate) -> float:
-        passage_id = item.passage.passage_id
+    def weight(passage_id: str) -> float:
         reranked = 1 / (_RRF_K + by_score[passage_id]) if passage_id in by_score else 0.0
         return 1 / (_RRF_K + by_fusion[passage_id]) + reranked
 
     ordered = sorted(candidates, key=weight, reverse=True)
-    return replace(gathered, candidates={item.passage.passage_id: item for item in ordered})
+    return replace(gathered, candidates={item: candidates[item] for item in ordered})
 
 
-def _with_score(
-    candidate: evidence_pb2.Candidate, scores: Mapping[str, rerank_pb2.PairScore]
-) -> evidence_pb2.Candidate:
-    score = scores.get(candidate.passage.passage_id)
-    if score is None:
-        return candidate
-    scored = evidence_pb2.Candidate()
-    scored.CopyFrom(candidate)
-    scored.rerank_score, scored.relevance = score.rerank_score, score.relevance
+def _ranks(passage_ids: Iterable[str], value: Callable[[str], float]) -> dict[str, int]:
+    """Ranks by passage id, from 1 for the largest value."""
+    return {item: rank for rank, item in enumerate(sorted(passage_ids, key=value, reverse=True), start=1)}
+
+
+def with_scores(gathered: Gathered, passage_ids: Iterable[str]) -> list[evidence_pb2.Candidate]:
+    """Copies of these candidates that carry their scores: for stages that see nothing else of what was gathered."""
+    scored = []
+    for passage_id in passage_ids:
+        candidate = evidence_pb2.Candidate()
+        candidate.CopyFrom(gathered.candidates[passage_id])
+        score = gathered.scores.get(passage_id)
+        if score is not None:
+            candidate.rerank_score, candidate.relevance = score.rerank_score, score.relevance
+        scored.append(candidate)
     return scored
-
-
-def _fused(candidate: evidence_pb2.Candidate) -> float:
-    return candidate.fused_score if candidate.HasField("fused_score") else 0.0
-
-
-def _ranks(ordered: Sequence[evidence_pb2.Candidate]) -> dict[str, int]:
-    return {item.passage.passage_id: rank for rank, item in enumerate(ordered, start=1)}
 
 
 def pair_text(passage: evidence_pb2.Passage) -> str:
@@ -94,8 +93,8 @@ def assemble_plainly(
     ids = EvidenceIds(gathered.evidence_ids)
     evidence: list[evidence_pb2.Evidence] = []
     left = max_token_count
-    for passage_id in gathered.chosen or gathered.candidates:
-        candidate = gathered.candidates[passage_id]
+    for candidate in with_scores(gathered, gathered.chosen or gathered.candidates):
+        passage_id = candidate.passage.passage_id
         size = candidate.passage.token_count or len(candidate.passage.text) // _CHARACTERS_PER_TOKEN
         if size <= left and len(evidence) < max_evidence_count:
             left -= size
@@ -144,28 +143,30 @@ def _is_present(passage: evidence_pb2.Passage, name: str) -> bool:
 
 
 def trace_candidates(gathered: Gathered) -> list[dispatcher_pb2.CandidateTrace]:
-    """Where the best candidates came from, without their texts."""
+    """Where the best candidates came from, and all that were scored or selected, without their texts; best first."""
     selected = {unit.passage_id: unit.evidence_id for unit in gathered.evidence}
-    best = list(gathered.candidates.values())[:_MAX_TRACES]
-    return [_trace(item, gathered.found_in.get(item.passage.passage_id, 0), selected) for item in best]
+    traced = [
+        item
+        for place, item in enumerate(gathered.candidates)
+        if place < _BEST_TRACES or item in gathered.scores or item in selected
+    ]
+    return [_trace(gathered, item, selected) for item in traced[:_MAX_TRACES]]
 
 
-def _trace(
-    candidate: evidence_pb2.Candidate, number: int, selected: Mapping[str, str]
-) -> dispatcher_pb2.CandidateTrace:
+def _trace(gathered: Gathered, passage_id: str, selected: Mapping[str, str]) -> dispatcher_pb2.CandidateTrace:
+    candidate = gathered.candidates[passage_id]
     passage = candidate.passage
-    trace = dispatcher_pb2.CandidateTrace(
-        passage_id=passage.passage_id,
+    score = gathered.scores.get(passage_id)
+    return dispatcher_pb2.CandidateTrace(
+        passage_id=passage_id,
         document_id=passage.document_id,
         title=passage.title,
         section_path=passage.section_path,
         page_first=passage.page_first,
         leg_ranks=candidate.leg_ranks,
-        first_iteration_number=number,
+        fused_score=candidate.fused_score if candidate.HasField("fused_score") else None,
+        relevance=None if score is None else score.relevance,
+        first_iteration_number=gathered.found_in.get(passage_id, 0),
         hop_count=candidate.hop_count,
-        evidence_id=selected.get(passage.passage_id, ""),
+        evidence_id=selected.get(passage_id, ""),
     )
-    for name in ("fused_score", "relevance"):
-        if candidate.HasField(name):
-            setattr(trace, name, getattr(candidate, name))
-    return trace

@@ -53,6 +53,8 @@ class Inquiry:
 
     rules_only: bool = False
     max_candidates: int = 1
+    rankings_only: bool = True
+    """Whether the first look may leave the passages to the search after it."""
 
 
 async def open_request(stages: Stages, inquiry: Inquiry) -> Opening:
@@ -94,7 +96,9 @@ async def _understand(stages: Stages, inquiry: Inquiry) -> question_pb2.ParsedQu
 
 
 async def _look(stages: Stages, inquiry: Inquiry) -> retrieval_pb2.RetrieveResponse:
-    return await stages.retrieve(early_queries(inquiry.question), max_candidates=inquiry.max_candidates)
+    return await stages.retrieve(
+        early_queries(inquiry.question), max_candidates=inquiry.max_candidates, rankings_only=inquiry.rankings_only
+    )
 
 
 async def _profiled(

@@ -37,6 +37,7 @@ PROCESSORS: Final[Mapping[str, Mapping[str, Mapping[str, type]]]] = {
 }
 """Step types, their processors, and the settings of each with their types."""
 
+_NO_CANDIDATES_READ: Final = ((OPTIMIZER, "understand"), (MEMORY, "conversation"))
 _PREDECESSORS: Final = {CONTEXT: (RETRIEVER, MEMORY), QUALITY_GATE: (GENERATOR,)}
 _STEP_KEYS: Final = ("id", "type", "processor", "settings", "on_failure")
 
@@ -71,6 +72,13 @@ class LoadedPipeline:
         return next(
             (step for step in self.message.steps if (step.type, step.processor) == (step_type, processor)), None
         )
+
+    @property
+    def searches_first(self) -> bool:
+        """Whether the search comes before every step that reads candidates."""
+        reading = (step for step in self.message.steps if (step.type, step.processor) not in _NO_CANDIDATES_READ)
+        first = next(reading, None)
+        return first is not None and (first.type, first.processor) == (RETRIEVER, "hybrid")
 
 
 class PipelineError(Exception):

@@ -6,6 +6,7 @@ decides anything.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ from services.dispatcher.fallback import FALLBACKS
 from services.dispatcher.words import pattern_name
 
 Response = TypeVar("Response", bound=Message)
+First = TypeVar("First")
+Second = TypeVar("Second")
 Open = Callable[[str], grpc.aio.Channel]
 
 # The caller's credentials were good when the request came in: where they end on the way, the caller must hear of it.
@@ -130,6 +133,7 @@ class Stages:
         plan: question_pb2.RetrievalPlan | None = None,
         prior_rankings: Iterable[retrieval_pb2.Ranking] = (),
         excluded_passage_ids: Iterable[str] = (),
+        rankings_only: bool = False,
     ) -> retrieval_pb2.RetrieveResponse:
         """retrieval.Retrieve. Raises StageError also where every leg that ran has failed."""
         plan = plan or question_pb2.RetrievalPlan()
@@ -141,6 +145,7 @@ class Stages:
             as_of_time=self.as_of_time,
             max_candidates=max_candidates,
             excluded_passage_ids=excluded_passage_ids,
+            rankings_only=rankings_only,
         )
         if plan.section_hint:
             request.section_hint = plan.section_hint
@@ -280,6 +285,29 @@ class Stages:
             if not silent:
                 self.reports.append(report)
                 self.on_report(report)
+
+
+async def settle_both(
+    first: Awaitable[First], second: Awaitable[Second]
+) -> tuple[First | StageError, Second | StageError]:
+    """Await two calls side by side. A stage that failed is returned as such, so that the other one may still end.
+
+    Raises ServiceError, as each alone does, for what the caller must hear of.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            beside = group.create_task(_settle(second))
+            settled = await _settle(first)
+    except* ServiceError as errors:
+        raise errors.exceptions[0] from None
+    return settled, beside.result()
+
+
+async def _settle(calling: Awaitable[First]) -> First | StageError:
+    try:
+        return await calling
+    except StageError as failure:
+        return failure
 
 
 def _describe(report: budget_pb2.StageReport, response: Message) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from citemesh.store.contract import StoredVersion, StoreReader, StoreWriter
 from citemesh.telemetry import names
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import errors_pb2
-from citemesh.v1.document_pb2 import Document
+from citemesh.v1.document_pb2 import AccessPolicy, Document
 from citemesh.v1.documents_pb2 import INGEST_RESULT_UNCHANGED, IngestHeader
 from services.documents.access import refuse_hidden
 from services.documents.encoding import PassageEncoder, Vectors
@@ -83,8 +83,9 @@ class Ingester:
     async def _ingest(self, principal: Principal, upload: Upload) -> StoredVersion:
         header = upload.header
         versions = await asyncio.to_thread(refuse_hidden, self._reader, self._writer, principal, header.document_id)
-        if versions and _is_same(versions[0], upload) and not header.HasField("access"):
-            return StoredVersion(versions[0], INGEST_RESULT_UNCHANGED)
+        known = _find_same(versions, upload)
+        if known is not None:
+            return StoredVersion(known, INGEST_RESULT_UNCHANGED)
         read = await self._documents.read(upload.path, header.file_name, header.password)
         document = _describe(header, upload, read)
         for passage in read.passages:
@@ -117,12 +118,31 @@ class Ingester:
         )
 
 
-def _is_same(newest: Document, upload: Upload) -> bool:
+def _find_same(versions: Sequence[Document], upload: Upload) -> Document | None:
+    """The stored version that this upload says again; None where reading it may change something.
+
+    Of the versions with the upload's dates (newest first) only the last counts: content that was corrected since and is
+    sent again is a new correction.
+    """
     header = upload.header
-    return newest.content_hash == upload.content_hash and all(
-        newest.HasField(field) == header.HasField(field) and getattr(newest, field) == getattr(header, field)
+    same_dates = (version for version in versions if _has_dates(version, header))
+    last = next(same_dates, None)
+    if last is None or last.content_hash != upload.content_hash:
+        return None
+    if header.title and header.title != last.title:
+        return None
+    return last if not header.HasField("access") or _readers(header.access) == _readers(last.access) else None
+
+
+def _has_dates(version: Document, header: IngestHeader) -> bool:
+    return all(
+        version.HasField(field) == header.HasField(field) and getattr(version, field) == getattr(header, field)
         for field in ("effective_from_time", "effective_to_time")
     )
+
+
+def _readers(access: AccessPolicy) -> tuple[bool, frozenset[str], frozenset[str]]:
+    return access.HasField("everyone"), frozenset(access.only.users), frozenset(access.only.groups)
 
 
 def _describe(header: IngestHeader, upload: Upload, read: ReadDocument) -> Document:

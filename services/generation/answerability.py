@@ -20,7 +20,7 @@ Matrix = npt.NDArray[np.float32]
 SIGNAL_NAMES = (
     "meaning",  # the largest "meaning" among the picked units (see features.py)
     "meaning_evidence",  # the same of their evidence as a whole
-    "specifics_missing",  # share of the question's codes, names and numbers that no picked evidence holds
+    "specifics_missing",  # share of the question's codes, names and numbers that the picked documents do not hold
     "specific_unknown",  # 1 where one of them is in no evidence at all
     "shape_missing",  # 1 where the asked figure, date, sum or duration is in no picked unit
 )
@@ -34,6 +34,10 @@ on another subject from an answer; it cannot tell a passage that speaks of the v
 by hand: too few questions have one, and of those most have no answer.
 """
 
+GATHERED_WEIGHT = 1.2
+"""A list that retrieval chose for its announcement, and that ranks with the best here, has two witnesses. Set by
+hand."""
+
 
 def find_signals(scene: Scene, ask: Ask, features: Matrix, picks: Sequence[Pick]) -> tuple[float, ...]:
     """SIGNAL_NAMES of one ask; `picks` must not be empty."""
@@ -42,16 +46,26 @@ def find_signals(scene: Scene, ask: Ask, features: Matrix, picks: Sequence[Pick]
     return (
         float(features[numbers, NAMES.index("meaning")].max()),
         float(features[numbers, NAMES.index("meaning_evidence")].max()),
-        len(_find_missing(scene, ask, evidence_indices)) / max(1, len(ask.specifics)),
+        len(_find_missing(scene, ask, _find_same_documents(scene, evidence_indices))) / max(1, len(ask.specifics)),
         float(any(_names(each) for each in _find_missing(scene, ask, range(len(scene.evidence))))),
         float(_lacks_shape(scene, ask, numbers)),
     )
 
 
-def estimate_answerability(signals: Sequence[float]) -> float:
-    """0 to 1 by a logistic model of the signals."""
-    total = BIAS + sum(weight * value for weight, value in zip(WEIGHTS, signals, strict=True))
+def estimate_answerability(signals: Sequence[float], *, is_gathered: bool = False) -> float:
+    """0 to 1 by a logistic model of the signals; `is_gathered` where the picks are a list that retrieval found."""
+    total = (
+        BIAS
+        + (GATHERED_WEIGHT if is_gathered else 0.0)
+        + sum(weight * value for weight, value in zip(WEIGHTS, signals, strict=True))
+    )
     return 1.0 / (1.0 + math.exp(-total))
+
+
+def _find_same_documents(scene: Scene, evidence_indices: Iterable[int]) -> list[int]:
+    """All evidence of the same documents: a document names its subject once, not in every passage."""
+    documents = {scene.evidence[index].document_id for index in evidence_indices}
+    return [index for index, evidence in enumerate(scene.evidence) if evidence.document_id in documents]
 
 
 def _find_missing(scene: Scene, ask: Ask, evidence_indices: Iterable[int]) -> list[str]:

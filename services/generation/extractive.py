@@ -71,13 +71,18 @@ def answer_part(
 ) -> Part:
     """Pick the units for one ask and judge whether they answer it."""
     features = measure(scene, ask, encoder)
-    merit = rank_merit(features)
+    merit = rank_merit(features, prefers_rows=not wants_list(ask))
     if plan is not None:
         merit = merit + weigh_places(scene, ask, plan)
     picks = pick_compared(scene, ask, merit, settings, excluded) or pick_units(scene, ask, merit, settings, excluded)
+    gathered: list[Pick] = []
     if listing is not None and wants_list(ask):
-        picks = pick_gathered(scene, listing, merit, picks) or picks
-    answerability = estimate_answerability(find_signals(scene, ask, features, picks)) if picks else 0.0
+        gathered = pick_gathered(scene, listing, merit, picks)
+        picks = gathered or picks
+    answerability = 0.0
+    if picks:
+        signals = find_signals(scene, ask, features, picks)
+        answerability = estimate_answerability(signals, is_gathered=bool(gathered))
     return Part(ask, merit, picks, answerability, bool(picks) and answerability >= settings.min_answerability)
 
 

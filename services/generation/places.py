@@ -8,6 +8,7 @@ import numpy.typing as npt
 from citemesh.v1 import evidence_pb2, question_pb2
 from services.generation.asks import Ask
 from services.generation.scene import Scene
+from services.generation.selection import wants_list
 from services.generation.words import find_words
 
 Matrix = npt.NDArray[np.float32]
@@ -44,6 +45,7 @@ def weigh_places(scene: Scene, ask: Ask, plan: question_pb2.RetrievalPlan) -> Ma
     added = []
     for evidence in scene.evidence:
         is_named = any(holds_place(label, evidence) for label in named)
-        is_hinted = kind is not None and evidence.kind == kind
+        # "Which techniques, and in which table": the list that is asked for does not stand in the table.
+        is_hinted = kind is not None and evidence.kind == kind and not wants_list(ask)
         added.append(NAMED_PLACE_MERIT * is_named + HINTED_KIND_MERIT * is_hinted)
     return np.array([added[unit.evidence_index] for unit in scene.units], dtype=np.float32)

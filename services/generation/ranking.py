@@ -37,7 +37,10 @@ well and answer nothing.
 _VECTOR = np.array([WEIGHTS[name] for name in NAMES], dtype=np.float32)
 
 
-def rank_merit(features: Matrix) -> Matrix:
-    """Merit of each unit [units]; differences count, the zero means nothing."""
+def rank_merit(features: Matrix, *, prefers_rows: bool = True) -> Matrix:
+    """Merit of each unit [units]; differences count, the zero means nothing.
+
+    A row is short and dense, which the weight makes up for; where a list is asked for it would win over every item.
+    """
     merit: Matrix = features @ _VECTOR
-    return merit
+    return merit if prefers_rows else merit - WEIGHTS["is_row"] * features[:, NAMES.index("is_row")]

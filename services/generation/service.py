@@ -12,14 +12,13 @@ import numpy.typing as npt
 from citemesh.config.load import ConfigurationError, load_settings
 from citemesh.llm.completion import LlmClient
 from citemesh.llm.endpoint import Endpoint
+from citemesh.llm.measures import CallMeasures
 from citemesh.models import load_encoder
 from citemesh.models.encoder import Encoder
 from citemesh.models.errors import ModelError
 from citemesh.models.paths import models_dir
 from citemesh.rpc.spec import ServiceSpec, StartContext
-from citemesh.telemetry import names
-from citemesh.telemetry.metrics import MetricFactory
-from citemesh.v1 import budget_pb2, generation_pb2_grpc
+from citemesh.v1 import generation_pb2_grpc
 from services.generation.generator import Generator
 from services.generation.handler import GenerationHandler
 from services.generation.settings import GenerationSettings
@@ -69,35 +68,24 @@ async def start(context: StartContext) -> GenerationService:
         encoder = await asyncio.to_thread(load_encoder, models_dir(context.environ))
     except ModelError as error:
         raise ConfigurationError(str(error)) from error
-    llm = make_llm(settings, context.metrics) if settings.llm_base_url else None
+    calls = CallMeasures(context.metrics, settings.llm_model if settings.llm_base_url else "")
+    llm = make_llm(settings, calls) if settings.llm_base_url else None
     tokens = CachedTokens(EncoderTokens(encoder), settings.cached_token_count)
     generator = Generator(tokens, settings, llm)
     return GenerationService(GenerationHandler(generator), llm)
 
 
-def make_llm(settings: GenerationSettings, metrics: MetricFactory) -> LlmClient:
-    """The client of the configured server, counting its calls and tokens."""
-    model = settings.llm_model
-    calls = metrics.counter(names.MODEL_CALLS, model=(model,), result=("ok", "invalid", "timeout", "error"))
-    tokens = metrics.counter(names.MODEL_TOKENS, model=(model,), direction=("prompt", "completion"))
-
-    retries = metrics.counter(names.SCHEMA_RETRIES)
-
-    def count(result: str, cost: budget_pb2.Cost) -> None:
-        calls.labels(model, result).inc()
-        retries.inc(result == "invalid")
-        tokens.labels(model, "prompt").inc(cost.prompt_token_count)
-        tokens.labels(model, "completion").inc(cost.completion_token_count)
-
+def make_llm(settings: GenerationSettings, calls: CallMeasures) -> LlmClient:
+    """The client of the configured server; `calls` counts what is asked of it."""
     endpoint = Endpoint(
         base_url=settings.llm_base_url,
-        model=model,
+        model=settings.llm_model,
         api_key=settings.llm_api_key.get_secret_value(),
         timeout_s=settings.llm_timeout_ms / 1000,
         max_attempt_count=settings.llm_max_attempt_count,
         max_output_token_count=settings.llm_max_output_token_count,
     )
-    return LlmClient(endpoint, count)
+    return LlmClient(endpoint, calls.count_call, calls.count_retry)
 
 
 SPEC = ServiceSpec(name="generation", full_name="citemesh.v1.GenerationService", needs=(), start=start)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import grpc.aio
 
 from citemesh.config.load import load_settings
+from citemesh.llm.measures import CallMeasures
 from citemesh.rpc.spec import ServiceSpec, StartContext
 from citemesh.telemetry import names
-from citemesh.telemetry.metrics import MetricFactory
-from citemesh.v1 import budget_pb2, query_pb2_grpc
+from citemesh.v1 import query_pb2_grpc
 from citemesh.v1.question_pb2 import Intent
 from services.query.branches import Branches
 from services.query.handler import QueryHandler
@@ -47,35 +47,27 @@ async def start(context: StartContext) -> QueryService:
     """Load settings and the models that they ask for. Raises ConfigurationError."""
     settings = load_settings(QuerySettings, context.environ)
     identify = await asyncio.to_thread(load_identifier) if settings.language_model_enabled else None
-    llm = make_llm(settings, context.metrics) if settings.llm_base_url else None
+    calls = CallMeasures(context.metrics, settings.llm_model if settings.llm_base_url else "")
+    llm = make_llm(settings, calls) if settings.llm_base_url else None
     intents = context.metrics.counter(names.INTENTS, intent=Intent.keys()[1:])
     branches = Branches(identify, llm, settings.llm_timeout_ms / 1000)
     return QueryService(QueryHandler(branches, intents), llm)
 
 
-def make_llm(settings: QuerySettings, metrics: MetricFactory) -> LlmClient:
-    """The client of the configured server, counting its calls and tokens."""
+def make_llm(settings: QuerySettings, calls: CallMeasures) -> LlmClient:
+    """The client of the configured server; `calls` counts what is asked of it."""
     from citemesh.llm.completion import LlmClient  # brings in the client library, which rules alone never need
     from citemesh.llm.endpoint import Endpoint
 
-    model = settings.llm_model
-    calls = metrics.counter(names.MODEL_CALLS, model=(model,), result=("ok", "invalid", "timeout", "error"))
-    tokens = metrics.counter(names.MODEL_TOKENS, model=(model,), direction=("prompt", "completion"))
-
-    def count(result: str, cost: budget_pb2.Cost) -> None:
-        calls.labels(model, result).inc()
-        tokens.labels(model, "prompt").inc(cost.prompt_token_count)
-        tokens.labels(model, "completion").inc(cost.completion_token_count)
-
     endpoint = Endpoint(
         base_url=settings.llm_base_url,
-        model=model,
+        model=settings.llm_model,
         api_key=settings.llm_api_key.get_secret_value(),
         timeout_s=settings.llm_timeout_ms / 1000,
         max_attempt_count=settings.llm_max_attempt_count,
         max_output_token_count=settings.llm_max_output_token_count,
     )
-    return LlmClient(endpoint, count)
+    return LlmClient(endpoint, calls.count_call, calls.count_retry)
 
 
 SPEC = ServiceSpec(name="query", full_name="citemesh.v1.QueryService", needs=(), start=start)

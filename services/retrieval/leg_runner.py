@@ -17,6 +17,7 @@ from citemesh.v1 import errors_pb2
 from citemesh.v1.activation_pb2 import Pattern
 from citemesh.v1.retrieval_pb2 import LegQuery
 from services.retrieval.legs.leg import Leg
+from services.retrieval.measures import RANKINGS, Measures
 
 _log = structlog.get_logger(__name__)
 
@@ -35,8 +36,15 @@ class LegOutcome:
 class LegRunner:
     """Runs legs on threads of its own, and keeps rankings that cannot have changed."""
 
-    def __init__(self, legs: Mapping[Pattern.ValueType, Leg], thread_count: int, cached_ranking_count: int) -> None:
+    def __init__(
+        self,
+        legs: Mapping[Pattern.ValueType, Leg],
+        thread_count: int,
+        cached_ranking_count: int,
+        measures: Measures,
+    ) -> None:
         self._legs = legs
+        self._measures = measures
         self._threads = ThreadPoolExecutor(thread_count, thread_name_prefix="leg")
         # VersionFilter.key stands for tenant, permissions, scope, time and state of the documents.
         self._rankings: RecentlyUsed[tuple[int, str, str, int], tuple[Hit, ...]] = RecentlyUsed(cached_ranking_count)
@@ -67,11 +75,20 @@ class LegRunner:
                 task.cancel()
                 late = reason_name(errors_pb2.ERROR_REASON_DEADLINE_EXCEEDED)
                 outcomes.append(LegOutcome(pattern, duration_s=time.monotonic() - started, error_reason=late))
+        for outcome in outcomes:
+            self._count(outcome)
         return outcomes
 
     def close(self) -> None:
         """Wait for the threads."""
         self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _count(self, outcome: LegOutcome) -> None:
+        if outcome.error_reason:
+            self._measures.count_failed_leg(outcome.pattern, outcome.duration_s)
+            return
+        found = {hit.passage_key for _, hits in outcome.rankings for hit in hits}
+        self._measures.count_leg(outcome.pattern, outcome.duration_s, len(found))
 
     def _run_leg(
         self, pattern: Pattern.ValueType, texts: Sequence[str], versions: VersionFilter, hit_count: int
@@ -95,6 +112,7 @@ class LegRunner:
     ) -> tuple[Sequence[Hit], bool]:
         key = (int(pattern), text, versions.key, hit_count)
         known = self._rankings.get(key)
+        self._measures.count_look_up(RANKINGS, hit=known is not None)
         if known is not None:
             return known, True
         hits = tuple(self._legs[pattern].search(text, versions, hit_count))

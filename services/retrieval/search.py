@@ -20,6 +20,7 @@ from services.retrieval.encoder_guard import EncoderGuard
 from services.retrieval.fusion import WeightedRanking, fuse
 from services.retrieval.hints import Hints, resolve_hints
 from services.retrieval.leg_runner import LegOutcome, LegRunner
+from services.retrieval.measures import Measures
 from services.retrieval.query_checks import check_retrieve, read_time
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.siblings import LEADER_COUNT, find_siblings
@@ -41,11 +42,19 @@ class _Trail:
 class Search:
     """The domain call behind Retrieve."""
 
-    def __init__(self, store: StoreReader, runner: LegRunner, guard: EncoderGuard, settings: RetrievalSettings) -> None:
+    def __init__(
+        self,
+        store: StoreReader,
+        runner: LegRunner,
+        guard: EncoderGuard,
+        settings: RetrievalSettings,
+        measures: Measures,
+    ) -> None:
         self._store = store
         self._runner = runner
         self._guard = guard
         self._settings = settings
+        self._measures = measures
         self._weights: Mapping[str, float] = {
             _group(activation_pb2.PATTERN_KEYWORD): settings.keyword_weight,
             _group(activation_pb2.PATTERN_DENSE): settings.dense_weight,
@@ -90,22 +99,34 @@ class Search:
         hints = resolve_hints(self._store, versions, request.section_hint, request.document_hints)
         places = self._read_places(request, versions, outcomes, hints)
         rankings = _merge_rankings(request.prior_rankings, outcomes, places)
-        excluded = set(request.excluded_passage_ids)
-        fused = self._fuse(rankings, hints, places, excluded)
-        limit = request.max_candidates or self._settings.default_candidate_count
-        passages = self._with_siblings(self._read_passages(fused, versions, limit), versions, excluded, fused)[:limit]
-        trails = _gather_trails(rankings, {passage.passage_id for passage in passages})
+        found = [] if request.rankings_only else self._find_candidates(request, versions, rankings, hints, places)
         return RetrieveResponse(
-            candidates=[
-                _make_candidate(passage, fused[passage.passage_id], trails.get(passage.passage_id, _Trail()))
-                for passage in passages
-            ],
+            candidates=found,
             leg_reports=[_make_report(outcome) for outcome in outcomes],
             rankings=rankings,
             index_snapshot=versions.index_snapshot,
             permission_version=versions.permission_version,
             keyword_leg_can_match=self._can_match(request, versions, rankings),
         )
+
+    def _find_candidates(
+        self,
+        request: RetrieveRequest,
+        versions: VersionFilter,
+        rankings: Sequence[Ranking],
+        hints: Hints,
+        places: _Places,
+    ) -> list[Candidate]:
+        excluded = set(request.excluded_passage_ids)
+        fused = self._fuse(rankings, hints, places, excluded)
+        limit = request.max_candidates or self._settings.default_candidate_count
+        passages = self._with_siblings(self._read_passages(fused, versions, limit), versions, excluded, fused)[:limit]
+        self._measures.count_fused(len(passages))
+        trails = _gather_trails(rankings, {passage.passage_id for passage in passages})
+        return [
+            _make_candidate(passage, fused[passage.passage_id], trails.get(passage.passage_id, _Trail()))
+            for passage in passages
+        ]
 
     def _read_places(
         self, request: RetrieveRequest, versions: VersionFilter, outcomes: Sequence[LegOutcome], hints: Hints

@@ -14,6 +14,7 @@ from citemesh.rpc.spec import ServiceSpec, StartContext
 from citemesh.store.contract import StoreReader
 from citemesh.store.embedded.open import open_reader
 from citemesh.store.encoder_match import describe_encoder
+from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import retrieval_pb2_grpc
 from services.retrieval.encoder_guard import EncoderGuard
 from services.retrieval.handler import RetrievalHandler
@@ -23,6 +24,7 @@ from services.retrieval.legs.keyword import KeywordLeg
 from services.retrieval.legs.leg import Leg
 from services.retrieval.legs.toc import TocLeg
 from services.retrieval.listing import Lister
+from services.retrieval.measures import Measures
 from services.retrieval.references import ReferenceFollower
 from services.retrieval.search import Search
 from services.retrieval.settings import RetrievalSettings
@@ -33,23 +35,29 @@ _STORE_NAME = "embedded"
 class RetrievalService:
     """The started service: an open store, a loaded encoder, the legs."""
 
-    def __init__(self, settings: RetrievalSettings, store: StoreReader, encoder: Encoder) -> None:
+    def __init__(
+        self, settings: RetrievalSettings, store: StoreReader, encoder: Encoder, metrics: MetricFactory
+    ) -> None:
         self._store = store
+        measures = Measures(metrics)
         own = describe_encoder(encoder)
         self._guard = EncoderGuard(store, own)
         key = own.SerializeToString(deterministic=True).hex()
         legs: tuple[Leg, ...] = (
             KeywordLeg(store),
-            DenseLeg(store, encoder, key, settings.vector_cache_entry_count),
+            DenseLeg(store, encoder, key, settings.vector_cache_entry_count, measures),
             TocLeg(store, settings.toc_section_count),
         )
         self._runner = LegRunner(
-            {leg.pattern: leg for leg in legs}, settings.leg_thread_count, settings.ranking_cache_entry_count
+            {leg.pattern: leg for leg in legs},
+            settings.leg_thread_count,
+            settings.ranking_cache_entry_count,
+            measures,
         )
         self._handler = RetrievalHandler(
             store,
             _STORE_NAME,
-            Search(store, self._runner, self._guard, settings),
+            Search(store, self._runner, self._guard, settings, measures),
             ReferenceFollower(store, settings.default_reference_passage_count),
             Lister(store),
         )
@@ -78,13 +86,15 @@ class RetrievalService:
 async def start(context: StartContext) -> RetrievalService:
     """Load the settings and the encoder, and open the store. Raises ModelError, ServiceError or ConfigurationError."""
     settings = load_settings(RetrievalSettings, context.environ)
-    return await asyncio.to_thread(build, settings, context.state_dir, models_dir(context.environ))
+    return await asyncio.to_thread(
+        build, settings, context.state_dir, models_dir(context.environ), context.metrics
+    )
 
 
-def build(settings: RetrievalSettings, state_dir: Path, models: Path) -> RetrievalService:
+def build(settings: RetrievalSettings, state_dir: Path, models: Path, metrics: MetricFactory) -> RetrievalService:
     """The service over the embedded store of `state_dir` and the encoder in `models`."""
     encoder = load_encoder(models, settings.encoder_folder)
-    return RetrievalService(settings, open_reader(state_dir), encoder)
+    return RetrievalService(settings, open_reader(state_dir), encoder, metrics)
 
 
 SPEC = ServiceSpec(name="retrieval", full_name="citemesh.v1.RetrievalService", needs=(), start=start)

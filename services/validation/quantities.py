@@ -1,10 +1,16 @@
-"""Numbers, measures and dates in text, in forms that can be compared: "1'000" is 1000, "thirty days" is 30 days."""
+"""Numbers, measures and dates in text, in forms that can be compared: "1'000" is 1000, "thirty days" is 30 days.
+
+A measure may be a rate: in "EUR 64 a day" the day belongs to the 64 and is no number of its own.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
+
+from services.validation.words import FUNCTION_WORDS
 
 _UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), ("s", 0.001)),
@@ -117,22 +123,31 @@ _DATE: Final = re.compile(
     rf"|\b(?P<m3>{_MONTH})\.?,?\s+(?:of\s+|de\s+)?(?P<y3>\d{{4}})\b"
     r"|\b(?P<a>\d{1,2})[./](?P<b>\d{1,2})[./](?P<y4>\d{4})\b"
 )
+_TIME_UNIT: Final = "second|minute|hour|day|week|month|quarter|year|percent|dollar|euro|pound"
+# Only words that are units: what follows a number otherwise ("500 need", "46 a") says nothing of its measure. The "an" of
+# "64 an hour" is no French year.
+_UNIT: Final = rf"(?!an\s(?:{_TIME_UNIT})\b)(?:{'|'.join(map(re.escape, sorted(_UNITS, key=len, reverse=True)))})(?!\w)"
 _NUMBER: Final = re.compile(
     r"(?:(?<![\w.])(?<![a-z]-)|(?<=\bv))(?P<sign>[-−–](?=\d)(?<![\d\w][-−–]))?(?P<currency>[€$£¥]\s?|(?:eur|usd|gbp"
     r"|chf)\s)?"
     r"(?P<digits>\d{1,3}(?:[,'’ \u00a0\u202f]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)"
     r"|\d+(?:[.,]\d+)?(?![\d]|\.\d))"
     r"(?:\s?(?P<scale>k|bn|m|hundred|thousand|million|millions|billion|trillion|millionen)(?![\w.]))?"
-    r"(?:\s?-?\s?(?P<unit>%|°[cf]|[€$£¥]|[a-zäöüßéèíóñ]+)(?![\w]))?"
+    rf"(?:\s?-?\s?(?P<unit>{_UNIT}))?"
 )
-_TIME_UNIT: Final = "second|minute|hour|day|week|month|quarter|year|percent|dollar|euro|pound"
 _COMMA_GROUPS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _POINT_GROUPS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _WORD_NUMBER: Final = re.compile(
     rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(_SMALL)}))?|(?P<small>{'|'.join(_SMALL)}|a"
     rf"|one)(?=\s(?:hundred|thousand|million|billion)\b)"
     rf"|(?P<bare>{'|'.join(_SMALL)})|(?P<single>one|an?)(?=[- ](?:{_TIME_UNIT})\b))(?:[- ](?P<scale>hundred|thousand"
-    rf"|million|billion|trillion))?(?:[- ](?P<unit>%|[a-zäöü]+)(?!\w))?"
+    rf"|million|billion|trillion))?(?:[- ](?P<unit>{_UNIT}))?"
+)
+_FREQUENCY: Final = re.compile(r"\b(?P<word>once|twice)\b")
+# "a day", "per person per day", "/day", "pro Tag", at most three words after the number that it belongs to.
+_RATE: Final = re.compile(
+    r"(?P<between>(?:\s[^\W\d_][\w'-]*){0,3}?)(?:\s(?P<article>an?)\s|\s?/\s?|\s(?:per|each|every|pro|je|par|por)[\s-])"
+    rf"(?P<unit>{_UNIT})"
 )
 
 
@@ -143,11 +158,14 @@ class Quantity:
     surface: str
     readings: frozenset[float]
     unit: str
+    per: tuple[str, float] | None = None
+    """Of a rate, the unit and the amount that it is for: ("s", 86400) for "a day"; None where the text gives none."""
 
     def agrees(self, other: Quantity) -> bool:
-        """Whether both can be the same: a shared reading, and no two different known units."""
+        """Whether both can be the same: a shared reading, and neither units nor rates that are known and differ."""
         same_unit = not self.unit or not other.unit or self.unit == other.unit
-        return same_unit and any(_is_close(mine, its) for mine in self.readings for its in other.readings)
+        same_rate = self.per is None or other.per is None or self.per == other.per
+        return same_unit and same_rate and any(_is_close(mine, its) for mine in self.readings for its in other.readings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +207,41 @@ def find_dates(text: str) -> list[Date]:
 def find_quantities(text: str) -> list[Quantity]:
     """The numbers of a folded text that are not parts of dates, in digits and in words ("one" is no number here)."""
     rest = _DATE.sub(lambda match: " " * len(match.group()), text)
-    return [
-        *(_read_digits(match) for match in _NUMBER.finditer(rest)),
-        *(_read_words(match) for match in _WORD_NUMBER.finditer(rest)),
-    ]
+    numbers = [(match, _read_digits(match)) for match in _NUMBER.finditer(rest)]
+    numbers += [(match, _read_words(match)) for match in _WORD_NUMBER.finditer(rest)]
+    numbers += [(match, _read_frequency(match)) for match in _FREQUENCY.finditer(rest)]
+    numbers.sort(key=lambda number: number[0].start())
+    return list(_attach_rates(rest, numbers))
+
+
+def _attach_rates(text: str, numbers: list[tuple[re.Match[str], Quantity]]) -> Iterator[Quantity]:
+    """The quantities with the rates that follow them; the "a day" of a rate, and a bare "once", are left out."""
+    taken_until = 0
+    for place, (match, quantity) in enumerate(numbers):
+        if match.start() < taken_until and _is_article(match):
+            continue
+        others = (later.start() for later, _ in numbers[place + 1 :] if not _is_article(later))
+        rate = _RATE.match(text, match.end(), next(others, len(text)))
+        if rate is not None and not _is_governed(rate):
+            taken_until = rate.end()
+            surface = text[match.start() : rate.end()].strip()
+            yield replace(quantity, surface=surface, per=_UNITS[rate["unit"]])
+        elif match.re is not _FREQUENCY:
+            yield quantity
+
+
+def _is_article(match: re.Match[str]) -> bool:
+    return match.re is _WORD_NUMBER and match["single"] in {"a", "an"}
+
+
+def _is_governed(rate: re.Match[str]) -> bool:
+    """Whether "a day" depends on the word before it ("EUR 64 within a day"), and so is a measure of its own."""
+    words = rate["between"].split()
+    return bool(rate["article"] and words and words[-1] in FUNCTION_WORDS)
+
+
+def _read_frequency(match: re.Match[str]) -> Quantity:
+    return Quantity(match.group(), frozenset({1.0 if match["word"] == "once" else 2.0}), "")
 
 
 def _read_digits(match: re.Match[str]) -> Quantity:

@@ -42,6 +42,8 @@ HOPS: Final = (
 OTHER_CALLS: Final = (("DocumentsService", "Profile"), ("RetrievalService", "GetPassages"))
 """What a question brings about besides: the profile, and the check of passages before and after generation."""
 
+EARLY: Final = "the early Retrieve"
+
 _WARM_UP_COUNT: Final = 50
 _ROUND_COUNT: Final = 400
 _TIMEOUT_S: Final = 10.0
@@ -72,6 +74,7 @@ async def _measure(stages: str, door: str, pid: int) -> list[Figure]:
             assert response.outcome == answer_pb2.ANSWER_OUTCOME_ANSWERED, response
             assert len(response.history) == 1
         hops = {method: await _make_hop(bare, service, method) for service, method in HOPS + OTHER_CALLS}
+        hops[EARLY] = await _make_hop(bare, "RetrievalService", "Retrieve", rankings_only=True)
         whole: list[float] = []
         in_order: list[float] = []
         apart: dict[str, list[float]] = {method: [] for _, method in HOPS}
@@ -110,13 +113,15 @@ def _make_ask(channel: grpc.aio.Channel) -> Callable[[], Awaitable[dispatcher_pb
     return ask
 
 
-async def _make_hop(channel: grpc.aio.Channel, service: str, method: str) -> Hop:
-    """A call of this RPC with the request that the dispatcher has just sent."""
+async def _make_hop(channel: grpc.aio.Channel, service: str, method: str, **changes: Any) -> Hop:
+    """A call of this RPC with the request that the dispatcher has just sent, `changes` made to its fields."""
     ask_for_last: Any = channel.unary_unary(LAST_REQUEST)  # bytes in, bytes out
     sent: bytes = await ask_for_last(method.encode(), timeout=_TIMEOUT_S)
     descriptor = descriptor_pool.Default().FindServiceByName(f"citemesh.v1.{service}").methods_by_name[method]
     request_type = GetMessageClass(descriptor.input_type)
     request = request_type.FromString(sent)
+    for name, value in changes.items():
+        setattr(request, name, value)
     call = channel.unary_unary(
         f"/citemesh.v1.{service}/{method}",
         request_serializer=request_type.SerializeToString,
@@ -130,10 +135,14 @@ async def _make_hop(channel: grpc.aio.Channel, service: str, method: str) -> Hop
 
 
 async def _call_in_order(hops: Mapping[str, Hop]) -> None:
-    """The calls of one pass as the dispatcher makes them: three at once, then one after the other."""
-    await asyncio.gather(hops["Understand"](), hops["Profile"](), hops["Retrieve"]())
-    for method in ("Retrieve", "Rerank", "AssembleContext", "GetPassages", "Generate", "GetPassages", "Validate"):
-        await hops[method]()
+    """The calls of one pass as the dispatcher makes them, side by side where it does so."""
+    await asyncio.gather(hops["Understand"](), hops["Profile"](), hops[EARLY]())
+    await hops["Retrieve"]()
+    await hops["Rerank"]()
+    await asyncio.gather(hops["AssembleContext"](), hops["GetPassages"]())
+    await hops["Generate"]()
+    await hops["GetPassages"]()
+    await hops["Validate"]()
 
 
 async def _time(work: Callable[[], Awaitable[Any]]) -> tuple[float, Any]:

@@ -22,6 +22,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from citemesh.rpc.host import run
 from citemesh.rpc.spec import ServiceSpec, StartContext
+from citemesh.v1 import retrieval_pb2
 from tests.bench import canned
 
 LAST_REQUEST = "/citemesh.bench.Stages/LastRequest"
@@ -52,7 +53,7 @@ class StubStages:
             for name, make in methods.items():
                 method = descriptor.methods_by_name[name]
                 handlers[name] = grpc.unary_unary_rpc_method_handler(
-                    self._answer(name, make()),
+                    self._retrieve() if name == "Retrieve" else self._answer(name, make()),
                     request_deserializer=GetMessageClass(method.input_type).FromString,
                     response_serializer=GetMessageClass(method.output_type).SerializeToString,
                 )
@@ -71,6 +72,18 @@ class StubStages:
         async def handle(request: Message, _context: object) -> Message:
             self._last[name] = request
             return response
+
+        return handle
+
+    def _retrieve(self) -> Callable[[Message, Any], Awaitable[Message]]:
+        """As retrieval does it: a caller who wants rankings alone gets no candidates."""
+        whole, rankings = canned.retrieve_response(), canned.retrieve_response()
+        rankings.ClearField("candidates")
+
+        async def handle(request: Message, _context: object) -> Message:
+            assert isinstance(request, retrieval_pb2.RetrieveRequest)
+            self._last["Retrieve"] = request
+            return rankings if request.rankings_only else whole
 
         return handle
 

@@ -12,6 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from citemesh.rpc.errors import from_rpc_error
+from citemesh.telemetry.names import DEFINITIONS
 from citemesh.v1 import (
     dispatcher_pb2,
     dispatcher_pb2_grpc,
@@ -57,6 +58,13 @@ async def test_metrics_count_calls_and_outcomes(mesh: Mesh, channel: grpc.aio.Ch
     lines = [x for x in dispatcher.splitlines() if x.startswith('citemesh_outcomes_total{outcome="answered"}')]
     assert lines
     assert float(lines[0].split()[-1]) >= 1
+
+
+def test_every_defined_metric_is_exported(embedded_mesh: Mesh) -> None:
+    """Dashboards and alerts name what telemetry/names.py defines, so each of it must come from some service."""
+    page = fetch_metrics(embedded_mesh.metrics_addresses["all"])
+    known = {line.split()[2] for line in page.splitlines() if line.startswith("# TYPE ")}
+    assert {definition.name for definition in DEFINITIONS} <= known
 
 
 async def fail(call: grpc.aio.UnaryUnaryCall[Any, Any]) -> tuple[grpc.StatusCode, str, str]:

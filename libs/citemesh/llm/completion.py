@@ -25,6 +25,8 @@ OnText = Callable[[str], Awaitable[None]]
 """Receives the raw output as it grows: each time all of it so far."""
 OnCall = Callable[[str, budget_pb2.Cost], None]
 """Told of each call: "ok", "invalid", "timeout" or "error", and what it cost."""
+OnRetry = Callable[[], None]
+"""Told each time that the model is asked again because its output broke the schema."""
 
 _log = structlog.get_logger(__name__)
 
@@ -53,9 +55,15 @@ class JsonTask(Generic[Value]):
 class LlmClient:
     """Calls one endpoint. Safe to use from many tasks of one event loop; close it at the end."""
 
-    def __init__(self, endpoint: Endpoint, on_call: OnCall = lambda _result, _cost: None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        on_call: OnCall = lambda _result, _cost: None,
+        on_retry: OnRetry = lambda: None,
+    ) -> None:
         self.endpoint = endpoint
         self._on_call = on_call
+        self._on_retry = on_retry
         # Retries are ours: the library's own would spend calls that no budget knows of.
         self._client = openai.AsyncOpenAI(
             base_url=endpoint.base_url, api_key=endpoint.api_key or "none", max_retries=0, timeout=endpoint.timeout_s
@@ -119,6 +127,8 @@ class LlmClient:
         )
         if left_s < _MORE_TIME_THAN_NOTHING_S:
             raise _timeout()
+        if cost.model_call_count:
+            self._on_retry()
         cost.model_call_count += 1
         async with self._mapped_errors(), asyncio.timeout(left_s):
             options = self._options(task, messages, left_s, max_token_count, cost)

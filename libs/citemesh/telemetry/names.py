@@ -107,7 +107,7 @@ CANDIDATES: Final = MetricDefinition(
     COUNT_BUCKETS,
 )
 CACHE_REQUESTS: Final = MetricDefinition(
-    "citemesh_cache_requests_total", _C, "Cache look-ups (result: hit, miss or refused).", ("cache", "result")
+    "citemesh_cache_requests_total", _C, "Cache look-ups (result: hit or miss).", ("cache", "result")
 )
 
 # Rerank.
@@ -152,9 +152,6 @@ INGEST_DURATION_SECONDS: Final = MetricDefinition(
     (*DURATION_BUCKETS_S, 60.0, 120.0),
 )
 INDEXED_PASSAGES: Final = MetricDefinition("citemesh_indexed_passages_total", _C, "Passages indexed.")
-INDEX_LAG: Final = MetricDefinition(
-    "citemesh_index_lag_changes", _G, "Committed changes that an index has not caught up with.", ("index",)
-)
 
 DEFINITIONS: Final[tuple[MetricDefinition, ...]] = tuple(
     value for value in dict(globals()).values() if isinstance(value, MetricDefinition)

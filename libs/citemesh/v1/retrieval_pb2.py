@@ -29,19 +29,19 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x63itemesh/v1/retrieval.proto\x12\x0b\x63itemesh.v1\x1a\x1c\x63itemesh/v1/activation.proto\x1a\x1a\x63itemesh/v1/evidence.proto\x1a\x1a\x63itemesh/v1/question.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\";\n\x08LegQuery\x12!\n\x03leg\x18\x01 \x01(\x0e\x32\x14.citemesh.v1.Pattern\x12\x0c\n\x04text\x18\x02 \x01(\t\"i\n\x07Ranking\x12!\n\x03leg\x18\x01 \x01(\x0e\x32\x14.citemesh.v1.Pattern\x12\r\n\x05query\x18\x02 \x01(\t\x12,\n\x08passages\x18\x03 \x03(\x0b\x32\x1a.citemesh.v1.RankedPassage\"6\n\rRankedPassage\x12\x12\n\npassage_id\x18\x01 \x01(\t\x12\x11\n\tleg_score\x18\x02 \x01(\x01\"\xb4\x02\n\x0fRetrieveRequest\x12&\n\x07queries\x18\x01 \x03(\x0b\x32\x15.citemesh.v1.LegQuery\x12,\n\x0eprior_rankings\x18\x02 \x03(\x0b\x32\x14.citemesh.v1.Ranking\x12\x19\n\x0csection_hint\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x16\n\x0e\x64ocument_hints\x18\x04 \x03(\t\x12!\n\x05scope\x18\x05 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\x0emax_candidates\x18\x07 \x01(\x05\x12\x1c\n\x14\x65xcluded_passage_ids\x18\x08 \x03(\tB\x0f\n\r_section_hint\"\x98\x01\n\tLegReport\x12!\n\x03leg\x18\x01 \x01(\x0e\x32\x14.citemesh.v1.Pattern\x12\x15\n\rpassage_count\x18\x02 \x01(\x05\x12+\n\x08\x64uration\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x14\n\x0c\x65rror_reason\x18\x04 \x01(\t\x12\x0e\n\x06\x63\x61\x63hed\x18\x05 \x01(\x08\"\xe6\x01\n\x10RetrieveResponse\x12*\n\ncandidates\x18\x01 \x03(\x0b\x32\x16.citemesh.v1.Candidate\x12+\n\x0bleg_reports\x18\x02 \x03(\x0b\x32\x16.citemesh.v1.LegReport\x12&\n\x08rankings\x18\x03 \x03(\x0b\x32\x14.citemesh.v1.Ranking\x12\x16\n\x0eindex_snapshot\x18\x04 \x01(\t\x12\x1a\n\x12permission_version\x18\x05 \x01(\x03\x12\x1d\n\x15keyword_leg_can_match\x18\x06 \x01(\x08\"\xda\x01\n\x17\x46ollowReferencesRequest\x12*\n\nreferences\x18\x01 \x03(\x0b\x32\x16.citemesh.v1.Reference\x12\x18\n\x10\x66rom_passage_ids\x18\x02 \x03(\t\x12!\n\x05scope\x18\x03 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08max_hops\x18\x05 \x01(\x05\x12\x14\n\x0cmax_passages\x18\x06 \x01(\x05\"}\n\x18\x46ollowReferencesResponse\x12*\n\ncandidates\x18\x01 \x03(\x0b\x32\x16.citemesh.v1.Candidate\x12\x35\n\x15unresolved_references\x18\x02 \x03(\x0b\x32\x16.citemesh.v1.Reference\"\x89\x02\n\x10ListItemsRequest\x12\x10\n\x08question\x18\x01 \x01(\t\x12\x10\n\x08keywords\x18\x02 \x03(\t\x12\x1a\n\x12\x61nchor_passage_ids\x18\x03 \x03(\t\x12\x30\n\rlisting_scope\x18\x04 \x01(\x0e\x32\x19.citemesh.v1.ListingScope\x12\x1c\n\x0frequested_count\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12!\n\x05scope\x18\x06 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x12\n\x10_requested_count\"W\n\tFoundItem\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\npassage_id\x18\x02 \x01(\t\x12\x14\n\x0cstart_offset\x18\x03 \x01(\x05\x12\x12\n\nend_offset\x18\x04 \x01(\x05\"\xf9\x01\n\x11ListItemsResponse\x12%\n\x05items\x18\x01 \x03(\x0b\x32\x16.citemesh.v1.FoundItem\x12*\n\ncandidates\x18\x02 \x03(\x0b\x32\x16.citemesh.v1.Candidate\x12\x1b\n\x0e\x65xpected_count\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0c\x61nnouncement\x18\x04 \x01(\t\x12\x1f\n\x17\x61nnouncement_passage_id\x18\x05 \x01(\t\x12*\n\x06status\x18\x06 \x01(\x0e\x32\x1a.citemesh.v1.ListingStatusB\x11\n\x0f_expected_count\"\x93\x01\n\x12GetPassagesRequest\x12\x13\n\x0bpassage_ids\x18\x01 \x03(\t\x12!\n\x05scope\x18\x02 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rstatuses_only\x18\x04 \x01(\x08\"d\n\x0cPassageCheck\x12\x12\n\npassage_id\x18\x01 \x01(\t\x12*\n\x06status\x18\x02 \x01(\x0e\x32\x1a.citemesh.v1.PassageStatus\x12\x14\n\x0c\x63ontent_hash\x18\x03 \x01(\t\"\x84\x01\n\x13GetPassagesResponse\x12&\n\x08passages\x18\x01 \x03(\x0b\x32\x14.citemesh.v1.Passage\x12)\n\x06\x63hecks\x18\x02 \x03(\x0b\x32\x19.citemesh.v1.PassageCheck\x12\x1a\n\x12permission_version\x18\x03 \x01(\x03\"\x16\n\x14\x44\x65scribeIndexRequest\"\xb5\x01\n\x0f\x45ncoderContract\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\t\x12\x14\n\x0cquery_prefix\x18\x03 \x01(\t\x12\x16\n\x0epassage_prefix\x18\x04 \x01(\t\x12\x17\n\x0f\x64imension_count\x18\x05 \x01(\x05\x12\x12\n\nnormalized\x18\x06 \x01(\x08\x12\x0e\n\x06metric\x18\x07 \x01(\t\x12\x16\n\x0e\x63\x61nary_vectors\x18\x08 \x03(\x02\"\xb8\x01\n\x15\x44\x65scribeIndexResponse\x12-\n\x07\x65ncoder\x18\x01 \x01(\x0b\x32\x1c.citemesh.v1.EncoderContract\x12\x16\n\x0eindex_snapshot\x18\x02 \x01(\t\x12\x1a\n\x12permission_version\x18\x03 \x01(\x03\x12\r\n\x05store\x18\x04 \x01(\t\x12\x16\n\x0e\x64ocument_count\x18\x05 \x01(\x05\x12\x15\n\rpassage_count\x18\x06 \x01(\x05*\xa1\x01\n\x0cListingScope\x12\x1d\n\x19LISTING_SCOPE_UNSPECIFIED\x10\x00\x12\x19\n\x15LISTING_SCOPE_PASSAGE\x10\x01\x12\x19\n\x15LISTING_SCOPE_SECTION\x10\x02\x12 \n\x1cLISTING_SCOPE_PARENT_SECTION\x10\x03\x12\x1a\n\x16LISTING_SCOPE_DOCUMENT\x10\x04*\x7f\n\rListingStatus\x12\x1e\n\x1aLISTING_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n\x17LISTING_STATUS_COMPLETE\x10\x01\x12\x18\n\x14LISTING_STATUS_SHORT\x10\x02\x12\x17\n\x13LISTING_STATUS_OVER\x10\x03*\x8a\x01\n\rPassageStatus\x12\x1e\n\x1aPASSAGE_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n\x16PASSAGE_STATUS_CURRENT\x10\x01\x12\x1f\n\x1bPASSAGE_STATUS_NOT_IN_FORCE\x10\x02\x12\x1c\n\x18PASSAGE_STATUS_NOT_FOUND\x10\x03\x32\xb2\x03\n\x10RetrievalService\x12G\n\x08Retrieve\x12\x1c.citemesh.v1.RetrieveRequest\x1a\x1d.citemesh.v1.RetrieveResponse\x12_\n\x10\x46ollowReferences\x12$.citemesh.v1.FollowReferencesRequest\x1a%.citemesh.v1.FollowReferencesResponse\x12J\n\tListItems\x12\x1d.citemesh.v1.ListItemsRequest\x1a\x1e.citemesh.v1.ListItemsResponse\x12P\n\x0bGetPassages\x12\x1f.citemesh.v1.GetPassagesRequest\x1a .citemesh.v1.GetPassagesResponse\x12V\n\rDescribeIndex\x12!.citemesh.v1.DescribeIndexRequest\x1a\".citemesh.v1.DescribeIndexResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x63itemesh/v1/retrieval.proto\x12\x0b\x63itemesh.v1\x1a\x1c\x63itemesh/v1/activation.proto\x1a\x1a\x63itemesh/v1/evidence.proto\x1a\x1a\x63itemesh/v1/question.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\";\n\x08LegQuery\x12!\n\x03leg\x18\x01 \x01(\x0e\x32\x14.citemesh.v1.Pattern\x12\x0c\n\x04text\x18\x02 \x01(\t\"i\n\x07Ranking\x12!\n\x03leg\x18\x01 \x01(\x0e\x32\x14.citemesh.v1.Pattern\x12\r\n\x05query\x18\x02 \x01(\t\x12,\n\x08passages\x18\x03 \x03(\x0b\x32\x1a.citemesh.v1.RankedPassage\"6\n\rRankedPassage\x12\x12\n\npassage_id\x18\x01 \x01(\t\x12\x11\n\tleg_score\x18\x02 \x01(\x01\"\xcb\x02\n\x0fRetrieveRequest\x12&\n\x07queries\x18\x01 \x03(\x0b\x32\x15.citemesh.v1.LegQuery\x12,\n\x0eprior_rankings\x18\x02 \x03(\x0b\x32\x14.citemesh.v1.Ranking\x12\x19\n\x0csection_hint\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x16\n\x0e\x64ocument_hints\x18\x04 \x03(\t\x12!\n\x05scope\x18\x05 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\x0emax_candidates\x18\x07 \x01(\x05\x12\x1c\n\x14\x65xcluded_passage_ids\x18\x08 \x03(\t\x12\x15\n\rrankings_only\x18\t \x01(\x08\x42\x0f\n\r_section_hint\"\x98\x01\n\tLegReport\x12!\n\x03leg\x18\x01 \x01(\x0e\x32\x14.citemesh.v1.Pattern\x12\x15\n\rpassage_count\x18\x02 \x01(\x05\x12+\n\x08\x64uration\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x14\n\x0c\x65rror_reason\x18\x04 \x01(\t\x12\x0e\n\x06\x63\x61\x63hed\x18\x05 \x01(\x08\"\xe6\x01\n\x10RetrieveResponse\x12*\n\ncandidates\x18\x01 \x03(\x0b\x32\x16.citemesh.v1.Candidate\x12+\n\x0bleg_reports\x18\x02 \x03(\x0b\x32\x16.citemesh.v1.LegReport\x12&\n\x08rankings\x18\x03 \x03(\x0b\x32\x14.citemesh.v1.Ranking\x12\x16\n\x0eindex_snapshot\x18\x04 \x01(\t\x12\x1a\n\x12permission_version\x18\x05 \x01(\x03\x12\x1d\n\x15keyword_leg_can_match\x18\x06 \x01(\x08\"\xda\x01\n\x17\x46ollowReferencesRequest\x12*\n\nreferences\x18\x01 \x03(\x0b\x32\x16.citemesh.v1.Reference\x12\x18\n\x10\x66rom_passage_ids\x18\x02 \x03(\t\x12!\n\x05scope\x18\x03 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08max_hops\x18\x05 \x01(\x05\x12\x14\n\x0cmax_passages\x18\x06 \x01(\x05\"}\n\x18\x46ollowReferencesResponse\x12*\n\ncandidates\x18\x01 \x03(\x0b\x32\x16.citemesh.v1.Candidate\x12\x35\n\x15unresolved_references\x18\x02 \x03(\x0b\x32\x16.citemesh.v1.Reference\"\x89\x02\n\x10ListItemsRequest\x12\x10\n\x08question\x18\x01 \x01(\t\x12\x10\n\x08keywords\x18\x02 \x03(\t\x12\x1a\n\x12\x61nchor_passage_ids\x18\x03 \x03(\t\x12\x30\n\rlisting_scope\x18\x04 \x01(\x0e\x32\x19.citemesh.v1.ListingScope\x12\x1c\n\x0frequested_count\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12!\n\x05scope\x18\x06 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x12\n\x10_requested_count\"W\n\tFoundItem\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\npassage_id\x18\x02 \x01(\t\x12\x14\n\x0cstart_offset\x18\x03 \x01(\x05\x12\x12\n\nend_offset\x18\x04 \x01(\x05\"\xf9\x01\n\x11ListItemsResponse\x12%\n\x05items\x18\x01 \x03(\x0b\x32\x16.citemesh.v1.FoundItem\x12*\n\ncandidates\x18\x02 \x03(\x0b\x32\x16.citemesh.v1.Candidate\x12\x1b\n\x0e\x65xpected_count\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0c\x61nnouncement\x18\x04 \x01(\t\x12\x1f\n\x17\x61nnouncement_passage_id\x18\x05 \x01(\t\x12*\n\x06status\x18\x06 \x01(\x0e\x32\x1a.citemesh.v1.ListingStatusB\x11\n\x0f_expected_count\"\x93\x01\n\x12GetPassagesRequest\x12\x13\n\x0bpassage_ids\x18\x01 \x03(\t\x12!\n\x05scope\x18\x02 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rstatuses_only\x18\x04 \x01(\x08\"d\n\x0cPassageCheck\x12\x12\n\npassage_id\x18\x01 \x01(\t\x12*\n\x06status\x18\x02 \x01(\x0e\x32\x1a.citemesh.v1.PassageStatus\x12\x14\n\x0c\x63ontent_hash\x18\x03 \x01(\t\"\x84\x01\n\x13GetPassagesResponse\x12&\n\x08passages\x18\x01 \x03(\x0b\x32\x14.citemesh.v1.Passage\x12)\n\x06\x63hecks\x18\x02 \x03(\x0b\x32\x19.citemesh.v1.PassageCheck\x12\x1a\n\x12permission_version\x18\x03 \x01(\x03\"\x16\n\x14\x44\x65scribeIndexRequest\"\xb5\x01\n\x0f\x45ncoderContract\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\t\x12\x14\n\x0cquery_prefix\x18\x03 \x01(\t\x12\x16\n\x0epassage_prefix\x18\x04 \x01(\t\x12\x17\n\x0f\x64imension_count\x18\x05 \x01(\x05\x12\x12\n\nnormalized\x18\x06 \x01(\x08\x12\x0e\n\x06metric\x18\x07 \x01(\t\x12\x16\n\x0e\x63\x61nary_vectors\x18\x08 \x03(\x02\"\xb8\x01\n\x15\x44\x65scribeIndexResponse\x12-\n\x07\x65ncoder\x18\x01 \x01(\x0b\x32\x1c.citemesh.v1.EncoderContract\x12\x16\n\x0eindex_snapshot\x18\x02 \x01(\t\x12\x1a\n\x12permission_version\x18\x03 \x01(\x03\x12\r\n\x05store\x18\x04 \x01(\t\x12\x16\n\x0e\x64ocument_count\x18\x05 \x01(\x05\x12\x15\n\rpassage_count\x18\x06 \x01(\x05*\xa1\x01\n\x0cListingScope\x12\x1d\n\x19LISTING_SCOPE_UNSPECIFIED\x10\x00\x12\x19\n\x15LISTING_SCOPE_PASSAGE\x10\x01\x12\x19\n\x15LISTING_SCOPE_SECTION\x10\x02\x12 \n\x1cLISTING_SCOPE_PARENT_SECTION\x10\x03\x12\x1a\n\x16LISTING_SCOPE_DOCUMENT\x10\x04*\x7f\n\rListingStatus\x12\x1e\n\x1aLISTING_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n\x17LISTING_STATUS_COMPLETE\x10\x01\x12\x18\n\x14LISTING_STATUS_SHORT\x10\x02\x12\x17\n\x13LISTING_STATUS_OVER\x10\x03*\x8a\x01\n\rPassageStatus\x12\x1e\n\x1aPASSAGE_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n\x16PASSAGE_STATUS_CURRENT\x10\x01\x12\x1f\n\x1bPASSAGE_STATUS_NOT_IN_FORCE\x10\x02\x12\x1c\n\x18PASSAGE_STATUS_NOT_FOUND\x10\x03\x32\xb2\x03\n\x10RetrievalService\x12G\n\x08Retrieve\x12\x1c.citemesh.v1.RetrieveRequest\x1a\x1d.citemesh.v1.RetrieveResponse\x12_\n\x10\x46ollowReferences\x12$.citemesh.v1.FollowReferencesRequest\x1a%.citemesh.v1.FollowReferencesResponse\x12J\n\tListItems\x12\x1d.citemesh.v1.ListItemsRequest\x1a\x1e.citemesh.v1.ListItemsResponse\x12P\n\x0bGetPassages\x12\x1f.citemesh.v1.GetPassagesRequest\x1a .citemesh.v1.GetPassagesResponse\x12V\n\rDescribeIndex\x12!.citemesh.v1.DescribeIndexRequest\x1a\".citemesh.v1.DescribeIndexResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'citemesh.v1.retrieval_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LISTINGSCOPE']._serialized_start=2858
-  _globals['_LISTINGSCOPE']._serialized_end=3019
-  _globals['_LISTINGSTATUS']._serialized_start=3021
-  _globals['_LISTINGSTATUS']._serialized_end=3148
-  _globals['_PASSAGESTATUS']._serialized_start=3151
-  _globals['_PASSAGESTATUS']._serialized_end=3289
+  _globals['_LISTINGSCOPE']._serialized_start=2881
+  _globals['_LISTINGSCOPE']._serialized_end=3042
+  _globals['_LISTINGSTATUS']._serialized_start=3044
+  _globals['_LISTINGSTATUS']._serialized_end=3171
+  _globals['_PASSAGESTATUS']._serialized_start=3174
+  _globals['_PASSAGESTATUS']._serialized_end=3312
   _globals['_LEGQUERY']._serialized_start=195
   _globals['_LEGQUERY']._serialized_end=254
   _globals['_RANKING']._serialized_start=256
@@ -49,33 +49,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RANKEDPASSAGE']._serialized_start=363
   _globals['_RANKEDPASSAGE']._serialized_end=417
   _globals['_RETRIEVEREQUEST']._serialized_start=420
-  _globals['_RETRIEVEREQUEST']._serialized_end=728
-  _globals['_LEGREPORT']._serialized_start=731
-  _globals['_LEGREPORT']._serialized_end=883
-  _globals['_RETRIEVERESPONSE']._serialized_start=886
-  _globals['_RETRIEVERESPONSE']._serialized_end=1116
-  _globals['_FOLLOWREFERENCESREQUEST']._serialized_start=1119
-  _globals['_FOLLOWREFERENCESREQUEST']._serialized_end=1337
-  _globals['_FOLLOWREFERENCESRESPONSE']._serialized_start=1339
-  _globals['_FOLLOWREFERENCESRESPONSE']._serialized_end=1464
-  _globals['_LISTITEMSREQUEST']._serialized_start=1467
-  _globals['_LISTITEMSREQUEST']._serialized_end=1732
-  _globals['_FOUNDITEM']._serialized_start=1734
-  _globals['_FOUNDITEM']._serialized_end=1821
-  _globals['_LISTITEMSRESPONSE']._serialized_start=1824
-  _globals['_LISTITEMSRESPONSE']._serialized_end=2073
-  _globals['_GETPASSAGESREQUEST']._serialized_start=2076
-  _globals['_GETPASSAGESREQUEST']._serialized_end=2223
-  _globals['_PASSAGECHECK']._serialized_start=2225
-  _globals['_PASSAGECHECK']._serialized_end=2325
-  _globals['_GETPASSAGESRESPONSE']._serialized_start=2328
-  _globals['_GETPASSAGESRESPONSE']._serialized_end=2460
-  _globals['_DESCRIBEINDEXREQUEST']._serialized_start=2462
-  _globals['_DESCRIBEINDEXREQUEST']._serialized_end=2484
-  _globals['_ENCODERCONTRACT']._serialized_start=2487
-  _globals['_ENCODERCONTRACT']._serialized_end=2668
-  _globals['_DESCRIBEINDEXRESPONSE']._serialized_start=2671
-  _globals['_DESCRIBEINDEXRESPONSE']._serialized_end=2855
-  _globals['_RETRIEVALSERVICE']._serialized_start=3292
-  _globals['_RETRIEVALSERVICE']._serialized_end=3726
+  _globals['_RETRIEVEREQUEST']._serialized_end=751
+  _globals['_LEGREPORT']._serialized_start=754
+  _globals['_LEGREPORT']._serialized_end=906
+  _globals['_RETRIEVERESPONSE']._serialized_start=909
+  _globals['_RETRIEVERESPONSE']._serialized_end=1139
+  _globals['_FOLLOWREFERENCESREQUEST']._serialized_start=1142
+  _globals['_FOLLOWREFERENCESREQUEST']._serialized_end=1360
+  _globals['_FOLLOWREFERENCESRESPONSE']._serialized_start=1362
+  _globals['_FOLLOWREFERENCESRESPONSE']._serialized_end=1487
+  _globals['_LISTITEMSREQUEST']._serialized_start=1490
+  _globals['_LISTITEMSREQUEST']._serialized_end=1755
+  _globals['_FOUNDITEM']._serialized_start=1757
+  _globals['_FOUNDITEM']._serialized_end=1844
+  _globals['_LISTITEMSRESPONSE']._serialized_start=1847
+  _globals['_LISTITEMSRESPONSE']._serialized_end=2096
+  _globals['_GETPASSAGESREQUEST']._serialized_start=2099
+  _globals['_GETPASSAGESREQUEST']._serialized_end=2246
+  _globals['_PASSAGECHECK']._serialized_start=2248
+  _globals['_PASSAGECHECK']._serialized_end=2348
+  _globals['_GETPASSAGESRESPONSE']._serialized_start=2351
+  _globals['_GETPASSAGESRESPONSE']._serialized_end=2483
+  _globals['_DESCRIBEINDEXREQUEST']._serialized_start=2485
+  _globals['_DESCRIBEINDEXREQUEST']._serialized_end=2507
+  _globals['_ENCODERCONTRACT']._serialized_start=2510
+  _globals['_ENCODERCONTRACT']._serialized_end=2691
+  _globals['_DESCRIBEINDEXRESPONSE']._serialized_start=2694
+  _globals['_DESCRIBEINDEXRESPONSE']._serialized_end=2878
+  _globals['_RETRIEVALSERVICE']._serialized_start=3315
+  _globals['_RETRIEVALSERVICE']._serialized_end=3749
 # @@protoc_insertion_point(module_scope)

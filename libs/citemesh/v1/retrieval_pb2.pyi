@@ -201,10 +201,13 @@ class RetrieveRequest(message.Message):
     AS_OF_TIME_FIELD_NUMBER: builtins.int
     MAX_CANDIDATES_FIELD_NUMBER: builtins.int
     EXCLUDED_PASSAGE_IDS_FIELD_NUMBER: builtins.int
+    RANKINGS_ONLY_FIELD_NUMBER: builtins.int
     section_hint: builtins.str
     """A section named in the question, by number or title; its passages are ranked higher, never alone."""
     max_candidates: builtins.int
     """Candidates to return, 1 to 500; 0: the setting's."""
+    rankings_only: builtins.bool
+    """Return rankings without candidates: for a caller who hands them back as prior_rankings."""
     @builtins.property
     def queries(self) -> containers.RepeatedCompositeFieldContainer[LegQuery]:
         """The queries to run, each for its leg; at most 32."""
@@ -240,10 +243,11 @@ class RetrieveRequest(message.Message):
         as_of_time: timestamp_pb2.Timestamp | None = ...,
         max_candidates: builtins.int = ...,
         excluded_passage_ids: abc.Iterable[builtins.str] | None = ...,
+        rankings_only: builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = typing.Literal["_section_hint", b"_section_hint", "as_of_time", b"as_of_time", "scope", b"scope", "section_hint", b"section_hint"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = typing.Literal["_section_hint", b"_section_hint", "as_of_time", b"as_of_time", "document_hints", b"document_hints", "excluded_passage_ids", b"excluded_passage_ids", "max_candidates", b"max_candidates", "prior_rankings", b"prior_rankings", "queries", b"queries", "scope", b"scope", "section_hint", b"section_hint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = typing.Literal["_section_hint", b"_section_hint", "as_of_time", b"as_of_time", "document_hints", b"document_hints", "excluded_passage_ids", b"excluded_passage_ids", "max_candidates", b"max_candidates", "prior_rankings", b"prior_rankings", "queries", b"queries", "rankings_only", b"rankings_only", "scope", b"scope", "section_hint", b"section_hint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__section_hint: _TypeAlias = typing.Literal["section_hint"]  # noqa: Y015
     _WhichOneofArgType__section_hint: _TypeAlias = typing.Literal["_section_hint", b"_section_hint"]  # noqa: Y015
@@ -307,7 +311,7 @@ class RetrieveResponse(message.Message):
     """Whether any content word of the first query occurs in the documents in scope."""
     @builtins.property
     def candidates(self) -> containers.RepeatedCompositeFieldContainer[evidence_pb2.Candidate]:
-        """Candidates, best fused first, duplicates merged."""
+        """Candidates, best fused first, duplicates merged; none where rankings_only was asked for."""
 
     @builtins.property
     def leg_reports(self) -> containers.RepeatedCompositeFieldContainer[LegReport]:

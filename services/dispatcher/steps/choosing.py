@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from citemesh.v1 import evidence_pb2, history_pb2, rerank_pb2, retrieval_pb2
-from services.dispatcher.candidates import assemble_plainly, order_candidates, pair_text
+from services.dispatcher.candidates import assemble_plainly, order_candidates, pair_text, with_scores
 from services.dispatcher.context import choose_candidates, find_held_back
 from services.dispatcher.gate import Admission, admit, admit_first_stage
-from services.dispatcher.stages import StageError
+from services.dispatcher.stages import StageError, settle_both
 from services.dispatcher.steps.current import CurrentPass, GateClosedError, Settings
 
 _MAX_QUERIES: Final = 4
@@ -46,7 +46,7 @@ async def assemble(run: CurrentPass, settings: Settings) -> None:
     required = _choose(run)
     gathered = run.result.gathered
     request = rerank_pb2.AssembleContextRequest(
-        candidates=[gathered.candidates[item] for item in gathered.chosen],
+        candidates=with_scores(gathered, gathered.chosen),
         max_token_count=max_tokens,
         max_evidence_count=max_units,
         required_passage_ids=required,
@@ -55,11 +55,16 @@ async def assemble(run: CurrentPass, settings: Settings) -> None:
             for passage_id, evidence_id in gathered.evidence_ids.items()
         ],
     )
-    try:
-        run.keep_evidence((await run.stages.assemble(request)).evidence if gathered.chosen else ())
-    except StageError:
+    if not gathered.chosen:
+        run.keep_evidence(())
+        return
+    # All that may become evidence is checked meanwhile: what is read now holds for the gate a moment later.
+    assembled, checked = await settle_both(run.stages.assemble(request), run.stages.check_passages(gathered.chosen))
+    if isinstance(assembled, StageError):
         run.keep_evidence(assemble_plainly(gathered, max_tokens, max_units))
-        raise
+        raise assembled
+    run.keep_evidence(assembled.evidence)
+    run.checked = checked
 
 
 def _choose(run: CurrentPass) -> list[str]:
@@ -92,11 +97,20 @@ async def pass_gate(run: CurrentPass) -> None:
         # A pipeline without an assembler still gives the generator whole units within the limits.
         _choose(run)
         run.keep_evidence(assemble_plainly(run.result.gathered, *run.context_limits))
-    admission = await check_evidence(run, run.result.gathered.evidence)
+    admission = _admit(run, run.result.gathered.evidence, await _read_checks(run))
     run.result.signals.gate = admission.decision
     run.result.evidence = admission.evidence
     if admission.decision != history_pb2.GATE_DECISION_PASS:
         raise GateClosedError
+
+
+async def _read_checks(run: CurrentPass) -> Sequence[retrieval_pb2.PassageCheck]:
+    """The checks made beside assembling, or made now where there are none. Raises StageError where they failed."""
+    if isinstance(run.checked, StageError):
+        raise run.checked
+    if run.checked is not None:
+        return run.checked
+    return await run.stages.check_passages([unit.passage_id for unit in run.result.gathered.evidence])
 
 
 async def check_evidence(run: CurrentPass, evidence: Sequence[evidence_pb2.Evidence]) -> Admission:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from citemesh.v1 import budget_pb2, evidence_pb2, query_pb2, question_pb2
+from citemesh.v1 import budget_pb2, evidence_pb2, query_pb2, question_pb2, retrieval_pb2
 from services.dispatcher.budget import left_after
 from services.dispatcher.candidates import add_candidates
 from services.dispatcher.settings import DispatcherSettings
-from services.dispatcher.stages import Stages
+from services.dispatcher.stages import StageError, Stages
 from services.dispatcher.state import Case, LoopState, PassResult
 
 Settings = Mapping[str, Any]
@@ -39,6 +39,9 @@ class CurrentPass:
 
     memory: tuple[question_pb2.Turn, ...] = ()
     """The turns that a memory step lets the generator see."""
+
+    checked: Sequence[retrieval_pb2.PassageCheck] | StageError | None = None
+    """How the passages stood that the evidence was assembled from, read meanwhile; None where nobody has looked."""
 
     assembled: bool = False
     answered: bool = False

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from citemesh.v1 import activation_pb2, history_pb2, query_pb2, question_pb2, retrieval_pb2
+from services.dispatcher.candidates import with_scores
 from services.dispatcher.queries import swap_legs
 from services.dispatcher.stages import StageError
 from services.dispatcher.state import NO_LISTING
@@ -35,9 +36,10 @@ async def decide_follow_up(run: CurrentPass, _: Settings) -> None:
     """Whether the retrievers after this step run, and with which query. In later passes the triggers decide that."""
     if run.state.proposal.trigger != history_pb2.TRIGGER_FIRST_PASS:
         return
+    gathered = run.result.gathered
     request = query_pb2.DecideFollowUpRequest(
         parsed_question=run.case.question,
-        candidates=list(run.result.gathered.candidates.values())[:_MAX_FOLLOW_UP_CANDIDATES],
+        candidates=with_scores(gathered, list(gathered.candidates)[:_MAX_FOLLOW_UP_CANDIDATES]),
         available_targets=sorted(run.state.patterns & LEGS),
         budget=run.budget_left(),
     )
@@ -84,6 +86,8 @@ async def _retrieve(
     except StageError:
         if known.candidates:
             return retrieval_pb2.RetrieveResponse(candidates=known.candidates.values(), rankings=known.rankings)
+        if any(ranking.passages for ranking in known.rankings):
+            return await retrieve((), prior_rankings=known.rankings)
         others = [query for query in swap_legs(queries) if query not in queries]
         if not others:
             raise

@@ -9,6 +9,7 @@ from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Hit, StoreReader, Vectors, VersionFilter
 from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1 import activation_pb2, errors_pb2
+from services.retrieval.measures import VECTORS, Measures
 
 
 class QueryEncoder(Protocol):
@@ -24,8 +25,16 @@ class DenseLeg:
 
     pattern = activation_pb2.PATTERN_DENSE
 
-    def __init__(self, store: StoreReader, encoder: QueryEncoder, encoder_key: str, cached_vector_count: int) -> None:
+    def __init__(
+        self,
+        store: StoreReader,
+        encoder: QueryEncoder,
+        encoder_key: str,
+        cached_vector_count: int,
+        measures: Measures,
+    ) -> None:
         self._store = store
+        self._measures = measures
         self._encoder = encoder
         # The whole encoding contract: a vector is of use under it alone.
         self._encoder_key = encoder_key
@@ -40,6 +49,7 @@ class DenseLeg:
     def _encode(self, text: str) -> Vectors:
         key = (self._encoder_key, text)
         vector = self._vectors.get(key)
+        self._measures.count_look_up(VECTORS, hit=vector is not None)
         if vector is None:
             try:
                 vector = self._encoder.encode_queries([text])[0]

@@ -35,14 +35,14 @@ def test_every_definition_can_be_made_and_is_found_again() -> None:
 def test_series_are_there_from_zero() -> None:
     registry = CollectorRegistry()
     factory = MetricFactory(registry)
-    factory.counter(names.CACHE_REQUESTS, cache=["embedding", "retrieval"], result=["hit", "miss"])
+    factory.counter(names.CACHE_REQUESTS, cache=["rankings", "vectors"], result=["hit", "miss"])
     factory.histogram(names.LEG_DURATION_SECONDS, leg=["dense"])
-    factory.gauge(names.INDEX_LAG, index=["keyword"])
-    for cache in ("embedding", "retrieval"):
+    factory.gauge(names.SERVICE_SERVING, service=["a"])
+    for cache in ("rankings", "vectors"):
         for result in ("hit", "miss"):
             assert registry.get_sample_value("citemesh_cache_requests_total", {"cache": cache, "result": result}) == 0
     assert registry.get_sample_value("citemesh_retrieval_leg_duration_seconds_count", {"leg": "dense"}) == 0
-    assert registry.get_sample_value("citemesh_index_lag_changes", {"index": "keyword"}) == 0
+    assert registry.get_sample_value("citemesh_service_serving", {"service": "a"}) == 0
 
 
 def test_wrong_kinds_and_labels_are_refused() -> None:

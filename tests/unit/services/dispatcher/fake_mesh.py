@@ -259,6 +259,8 @@ class Retrieval(retrieval_pb2_grpc.RetrievalServiceServicer):
         for ranking in response.rankings:
             for rank, place in enumerate(ranking.passages, start=1):
                 weights[place.passage_id] += round(1e6 / (60 + rank))
+        if request.rankings_only:
+            return response
         for passage_id, weight in weights.most_common():
             item = self._passage(passage_id)
             response.candidates.add(passage=item, fused_score=weight / 1e6)

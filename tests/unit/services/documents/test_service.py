@@ -21,12 +21,14 @@ from citemesh.v1 import documents_pb2 as pb
 from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals, Everyone
 from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents import service as service_module
+from services.documents.reading import DocumentReader
 from tests.unit.services.documents.conftest import NewPdf, WordEncoder
 
 ADA = Principal("acme", "ada", frozenset({"staff"}))
 BO = Principal("acme", "bo", frozenset({"hr"}))
 STRANGER = Principal("other", "ada", frozenset({"staff", "hr"}))
 EVERYONE = AccessPolicy(everyone=Everyone())
+NEW_YEAR = Timestamp(seconds=1_767_225_600)
 ONLY_HR = AccessPolicy(only=AllowedPrincipals(groups=["hr"]))
 
 
@@ -110,6 +112,25 @@ async def test_the_same_content_again_changes_nothing(mesh: Mesh) -> None:
     again = await mesh.ingest(RULES)
     assert again.result == pb.INGEST_RESULT_UNCHANGED
     assert again.document.document_version == 1
+
+
+async def test_what_is_stored_already_is_not_read_again(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    await mesh.ingest(RULES, access=EVERYONE, effective_from_time=NEW_YEAR)
+    await mesh.ingest(RULES + "\nAnd by day.\n", access=EVERYONE)
+
+    async def refuse(*_: object) -> None:
+        raise AssertionError("the file was read again")
+
+    monkeypatch.setattr(DocumentReader, "read", refuse)
+    headers: list[dict[str, Any]] = [{"effective_from_time": NEW_YEAR}, {}]
+    for content, header in zip((RULES, RULES + "\nAnd by day.\n"), headers, strict=True):
+        again = await mesh.ingest(content, access=EVERYONE, **header)
+        assert again.result == pb.INGEST_RESULT_UNCHANGED
+
+
+async def test_content_that_was_corrected_since_is_a_correction_again(mesh: Mesh) -> None:
+    for content, version in ((RULES, 1), (RULES + "\nAnd by day.\n", 2), (RULES, 3)):
+        assert (await mesh.ingest(content)).document.document_version == version
 
 
 async def test_the_same_content_with_an_access_policy_changes_access_only(mesh: Mesh) -> None:

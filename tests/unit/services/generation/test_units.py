@@ -131,7 +131,8 @@ def test_addresses_stay_where_they_are_asked_for() -> None:
 
 
 def test_code_inside_a_list_belongs_to_its_item_and_does_not_end_the_list() -> None:
-    text = "To build:\n\n1. Fetch it:\n\n   ```\n   git clone x\n   ```\n2. Run the script:\n\n   ```\n   ./build.sh\n   ```"
+    text = "To build:\n\n1. Fetch it:\n\n   ```\n   git clone x\n   ```\n"
+    text += "2. Run the script:\n\n   ```\n   ./build.sh\n   ```"
     units = read_units(0, make_evidence(text))
     code = [unit for unit in units if unit.kind is LineKind.CODE]
     items = [unit for unit in units if unit.kind is LineKind.LIST_ITEM]

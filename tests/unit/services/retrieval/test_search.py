@@ -3,11 +3,13 @@ from __future__ import annotations
 import threading
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from citemesh.auth.principal import Principal
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Hit, VersionFilter
 from citemesh.store.encoder_match import describe_encoder
+from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import activation_pb2, document_pb2, errors_pb2, question_pb2
 from citemesh.v1.retrieval_pb2 import LegQuery, Ranking, RetrieveRequest, RetrieveResponse
 from services.retrieval.encoder_guard import EncoderGuard
@@ -16,6 +18,7 @@ from services.retrieval.legs.dense import DenseLeg
 from services.retrieval.legs.keyword import KeywordLeg
 from services.retrieval.legs.leg import Leg
 from services.retrieval.legs.toc import TocLeg
+from services.retrieval.measures import Measures
 from services.retrieval.search import Search
 from services.retrieval.settings import RetrievalSettings
 from tests.unit.services.retrieval.library import ANNA, HANNA, Library, WordEncoder, make_passage, make_section
@@ -53,10 +56,16 @@ class Bench:
     def __init__(self, library: Library, *replaced: Leg, settings: RetrievalSettings | None = None) -> None:
         settings = settings or RetrievalSettings()
         store, encoder = library.reader, library.encoder
-        legs: list[Leg] = [KeywordLeg(store), DenseLeg(store, encoder, "key", 10), TocLeg(store, 5), *replaced]
-        self.runner = LegRunner({leg.pattern: leg for leg in legs}, 4, 100)
+        self.registry = CollectorRegistry()
+        self.measures = Measures(MetricFactory(self.registry))
+        dense = DenseLeg(store, encoder, "key", 10, self.measures)
+        legs: list[Leg] = [KeywordLeg(store), dense, TocLeg(store, 5), *replaced]
+        self.runner = LegRunner({leg.pattern: leg for leg in legs}, 4, 100, self.measures)
         self.guard = EncoderGuard(store, describe_encoder(encoder))
-        self.search = Search(store, self.runner, self.guard, settings)
+        self.search = Search(store, self.runner, self.guard, settings, self.measures)
+
+    def metric(self, name: str, **labels: str) -> float | None:
+        return self.registry.get_sample_value(f"citemesh_{name}", labels)
 
     async def retrieve(
         self, request: RetrieveRequest, principal: Principal = ANNA, timeout_s: float | None = None
@@ -222,7 +231,7 @@ async def test_a_slow_leg_does_not_hold_up_the_others(travel: Library) -> None:
 async def test_another_encoder_is_refused(travel: Library) -> None:
     bench = Bench(travel)
     bench.guard = EncoderGuard(travel.reader, describe_encoder(WordEncoder(revision="2")))
-    search = Search(travel.reader, bench.runner, bench.guard, RetrievalSettings())
+    search = Search(travel.reader, bench.runner, bench.guard, RetrievalSettings(), bench.measures)
     with pytest.raises(ServiceError) as raised:
         await search.retrieve(ask("approval"), ANNA, None)
     assert raised.value.reason == errors_pb2.ERROR_REASON_ENCODER_MISMATCH
@@ -276,3 +285,34 @@ async def test_a_short_section_is_made_whole(library: Library) -> None:
     assert fused == sorted(fused, reverse=True)
     request.excluded_passage_ids.append("handbook@1#1")
     assert "It is granted within a week." not in texts(await bench.retrieve(request))
+
+
+async def test_series_are_there_before_the_first_search(travel: Library) -> None:
+    bench = Bench(travel)
+    for leg in ("keyword", "dense", "toc"):
+        assert bench.metric("retrieval_leg_duration_seconds_count", leg=leg) == 0
+        assert bench.metric("retrieval_leg_failures_total", leg=leg) == 0
+        assert bench.metric("retrieval_candidates_count", leg=leg) == 0
+    assert bench.metric("retrieval_candidates_count", leg="fused") == 0
+    assert bench.metric("cache_requests_total", cache="vectors", result="hit") == 0
+
+
+async def test_legs_candidates_and_caches_are_counted(travel: Library) -> None:
+    bench = Bench(travel)
+    response = await bench.retrieve(ask("approval", KEYWORD, DENSE))
+    await bench.retrieve(ask("approval", KEYWORD, DENSE))
+    assert bench.metric("retrieval_leg_duration_seconds_count", leg="keyword") == 2
+    assert bench.metric("retrieval_leg_duration_seconds_count", leg="toc") == 0
+    assert bench.metric("retrieval_candidates_sum", leg="keyword") == 2
+    assert bench.metric("retrieval_candidates_sum", leg="fused") == 2 * len(response.candidates)
+    assert bench.metric("cache_requests_total", cache="rankings", result="miss") == 2
+    assert bench.metric("cache_requests_total", cache="rankings", result="hit") == 2
+    assert bench.metric("cache_requests_total", cache="vectors", result="miss") == 1
+
+
+async def test_failed_legs_are_counted_and_bring_no_candidates(travel: Library) -> None:
+    bench = Bench(travel, BrokenLeg(DENSE, RuntimeError("no")))
+    await bench.retrieve(ask("approval", KEYWORD, DENSE))
+    assert bench.metric("retrieval_leg_failures_total", leg="dense") == 1
+    assert bench.metric("retrieval_leg_failures_total", leg="keyword") == 0
+    assert bench.metric("retrieval_candidates_count", leg="dense") == 0

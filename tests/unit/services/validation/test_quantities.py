@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.validation.quantities import find_dates, find_quantities
-from services.validation.words import fold
+from services.validation.words import FUNCTION_WORDS, fold
 
 
 def agree(one: str, other: str) -> bool:
@@ -32,6 +32,13 @@ def agree(one: str, other: str) -> bool:
         ("0,5 %", "0.5%"),
         ("v3.5", "3.5"),
         ("−3", "-3"),
+        ("EUR 64 a day", "EUR 64 per day"),
+        ("EUR 64 a day", "64 euros"),
+        ("EUR 64 for each person a day", "64 EUR/day"),
+        ("€64 pro Tag", "64 euros par jour"),
+        ("twice a week", "two times per week"),
+        ("64 an hour", "64 every hour"),
+        ("12 days a year", "twelve days per year"),
     ],
 )
 def test_the_same_in_other_words(one: str, other: str) -> None:
@@ -50,6 +57,9 @@ def test_the_same_in_other_words(one: str, other: str) -> None:
         ("50%", "50 euros"),
         ("COVID-19", "19 days"),
         ("3.5.1", "3.5"),
+        ("EUR 64 a day", "EUR 64 a week"),
+        ("EUR 64 per month", "EUR 64 a year"),
+        ("twice a day", "twice a month"),
     ],
 )
 def test_what_differs(one: str, other: str) -> None:
@@ -85,3 +95,39 @@ def test_grouped_digits_are_the_number(value: int) -> None:
 def test_any_text_is_survived(text: str) -> None:
     assert all(quantity.readings for quantity in find_quantities(fold(text)))
     find_dates(fold(text))
+
+
+PERIODS = ("hour", "day", "week", "month", "quarter", "year")
+AMOUNTS = st.integers(min_value=2, max_value=10**6)
+
+
+@given(AMOUNTS, st.sampled_from(PERIODS), st.sampled_from(PERIODS), st.sampled_from(("per", "each", "every")))
+def test_a_rate_is_one_quantity_whatever_its_wording(amount: int, period: str, other: str, word: str) -> None:
+    article = "an" if period == "hour" else "a"
+    (quantity,) = find_quantities(f"eur {amount} {article} {period}")
+    (same,) = find_quantities(f"{amount} euros {word} {other}")
+    (plain,) = find_quantities(f"{amount} eur")
+    assert quantity.agrees(same) is (period == other)
+    assert quantity.agrees(plain)
+    assert plain.agrees(quantity)
+
+
+@given(AMOUNTS, st.sampled_from(("within", "for", "in", "after", "and")), st.sampled_from(PERIODS[1:]))
+def test_a_time_that_a_word_governs_stays_a_measure(amount: int, word: str, period: str) -> None:
+    found = find_quantities(f"eur {amount} {word} a {period}")
+    assert [quantity.surface for quantity in found] == [f"eur {amount}", f"a {period}"]
+    assert found[0].per is None
+
+
+@given(AMOUNTS, st.sampled_from(sorted(word for word in FUNCTION_WORDS if word != "an") + ["need", "rows", "visits"]))
+def test_a_word_that_is_no_unit_is_no_part_of_a_measure(amount: int, word: str) -> None:
+    for text, surface in ((f"eur {amount} {word}", f"eur {amount}"), (f"{amount} {word}", str(amount))):
+        (quantity,) = [each for each in find_quantities(text) if each.surface != word]
+        assert quantity.surface == surface
+        assert quantity.readings == {float(amount)}
+        assert quantity.unit == ("eur" if text.startswith("eur") else "")
+
+
+@pytest.mark.parametrize("text", ["a day", "an hour", "within a month", "once", "The visit took a week."])
+def test_a_time_without_a_number_before_it_is_itself(text: str) -> None:
+    assert all(quantity.per is None for quantity in find_quantities(fold(text)))
