@@ -27,10 +27,11 @@ from citemesh.v1 import (
 from services.dispatcher.adjust import adjust, open_state
 from services.dispatcher.budget import limit_policy, open_budget, reserve_s
 from services.dispatcher.citing import cited_evidence
+from services.dispatcher.completing import open_completed
 from services.dispatcher.desk import Desk
 from services.dispatcher.loop import Loop, decide, iterate, record_pass
 from services.dispatcher.one_pass import interrupt, run_pass
-from services.dispatcher.opening import Inquiry, Opening, open_request
+from services.dispatcher.opening import Inquiry, Opening
 from services.dispatcher.outcome import ANSWERED, SOURCES_ONLY, WITHHELD, outcome_of_pass, outcome_without_pass
 from services.dispatcher.pipelines import GENERATOR, OPTIMIZER, LoadedPipeline
 from services.dispatcher.requests import DEFAULT_PIPELINE
@@ -105,7 +106,7 @@ class Answering:
     # The order of a request ----------------------------------------------------------------------------------------
 
     async def _proceed(self) -> None:
-        opening = self.opening = await open_request(self.stages, self._inquiry())
+        opening = self.opening = await open_completed(self.stages, self._inquiry())
         self.activations = resolve(opening.facts())
         self.emit(Event(activations=self.activations))
         outcome = self._outcome_without_pass(opening)

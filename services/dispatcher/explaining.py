@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from citemesh.v1 import budget_pb2, dispatcher_pb2
+from services.dispatcher.completing import open_completed
 from services.dispatcher.desk import Desk
-from services.dispatcher.opening import Inquiry, open_request
+from services.dispatcher.opening import Inquiry
 from services.dispatcher.resolve import resolve
 
 
@@ -13,7 +14,7 @@ async def explain(
 ) -> dispatcher_pb2.ExplainResponse:
     """The parsed question, the scope and the seven decisions. A question is parsed by rules alone here."""
     inquiry = Inquiry(request.question, request.history, budget_pb2.Budget(), rules_only=True)
-    opening = await open_request(desk.open_stages(request, left_s), inquiry)
+    opening = await open_completed(desk.open_stages(request, left_s), inquiry)
     response = dispatcher_pb2.ExplainResponse(
         parsed_question=opening.question, scope_profile=opening.scope, activations=resolve(opening.facts())
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from google.protobuf.duration_pb2 import Duration
+from prometheus_client import Histogram
 
 from citemesh.telemetry import names
 from citemesh.telemetry.metrics import MetricFactory
@@ -43,6 +44,7 @@ class Measures:
             reason=[_short(errors_pb2.ERROR_REASON_DEADLINE_EXCEEDED)],
         )
         self._stage_seconds = metrics.histogram(names.STAGE_DURATION_SECONDS)
+        self._stage_series: dict[tuple[str, str], Histogram] = {}
         self._passes = metrics.histogram(names.ANSWER_PASSES)
         self._first_text_seconds = metrics.histogram(names.TIME_TO_FIRST_TOKEN_SECONDS, release_mode=modes)
         self._complete_seconds = metrics.histogram(names.TIME_TO_COMPLETE_ANSWER_SECONDS, release_mode=modes)
@@ -51,9 +53,16 @@ class Measures:
     def count_stage(self, report: budget_pb2.StageReport) -> None:
         """One stage has ended."""
         stage = stage_name(report.stage)
-        self._stage_seconds.labels(stage, report.branch or "default").observe(_seconds(report.duration))
+        self._time_of(stage, report.branch or "default").observe(_seconds(report.duration))
         if report.fallback_reason or report.error_reason:
             self._fallbacks.labels(stage, _bounded(report)).inc()
+
+    def _time_of(self, stage: str, branch: str) -> Histogram:
+        """The series, looked up once: every answer asks for some ten of them."""
+        found = self._stage_series.get((stage, branch))
+        if found is None:
+            found = self._stage_series[stage, branch] = self._stage_seconds.labels(stage, branch)
+        return found
 
     def count_answer(self, response: dispatcher_pb2.AnswerResponse, mode: answer_pb2.ReleaseMode.ValueType) -> None:
         """One answer is ready to leave."""

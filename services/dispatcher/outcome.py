@@ -51,6 +51,31 @@ def outcome_without_pass(
     return None
 
 
+def lacks_only_a_document(question: question_pb2.ParsedQuestion) -> bool:
+    """Whether a question is to be asked back although it names a place, so that knowing the document would do."""
+    named = question.retrieval.references or question.retrieval.section_hint
+    return question.need == question_pb2.RETRIEVAL_NEED_CLARIFY and bool(named)
+
+
+def complete_by_scope(
+    question: question_pb2.ParsedQuestion, scope: document_pb2.ScopeProfile, named_count: int
+) -> question_pb2.ParsedQuestion | None:
+    """A question that lacks only a document, as one to search for; None where several documents could be meant.
+
+    `named_count`: documents that the request's scope names, 0 for all. Those of them that are not in `scope` might be
+    the one that is meant, too.
+    """
+    is_clear = scope.document_count == 1 or (scope.document_count > 1 and question.retrieval.document_hints)
+    if not is_clear or scope.document_count < named_count:
+        return None
+    completed = question_pb2.ParsedQuestion()
+    completed.CopyFrom(question)
+    completed.need = question_pb2.RETRIEVAL_NEED_RETRIEVE
+    completed.need_reason = "Names a place, and only one document can be meant."
+    completed.ClearField("clarification_question")
+    return completed
+
+
 def outcome_of_pass(signals: history_pb2.PassSignals) -> answer_pb2.AnswerOutcome.ValueType:
     """How the request ends where this pass is the best."""
     if signals.failed_stage != budget_pb2.STAGE_UNSPECIFIED:

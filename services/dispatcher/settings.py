@@ -49,7 +49,7 @@ class DispatcherSettings(BaseSettings):
     max_candidates: int = Field(default=60, ge=1, le=500)
     """Candidates that one retrieval returns."""
 
-    max_reranked_candidates: int = Field(default=16, ge=1, le=200)
+    max_reranked_candidates: int = Field(default=10, ge=1, le=200)
     """Candidates that the cross-encoder scores in one pass; those scored before are not scored again."""
 
     max_scored_pairs: int = Field(default=32, ge=4, le=800)

@@ -40,8 +40,8 @@ class Reparser:
         if request.strategy == ParsingStrategy.PARSING_STRATEGY_OCR:
             raise ServiceError(
                 errors_pb2.ERROR_REASON_NOT_CONFIGURED,
-                "Reading pictures of text is not set up in this mesh.",
-                setting="CITEMESH_DOCUMENTS_OCR",
+                "This build reads no scans: a page that is a picture stays without text. Ingest a file that has a text "
+                "layer, such as one made by an OCR program.",
             )
         document = await asyncio.to_thread(self._reader.get_document, principal, request.document_id, 0, as_of)
         if document is None:

@@ -93,7 +93,7 @@ def _agree(writer: StoreWriter, contract: EncoderContract, encoder: PassageEncod
         if error.reason != errors_pb2.ERROR_REASON_ENCODER_MISMATCH:
             raise
         if not reindex:
-            return f"{error.message} Set CITEMESH_DOCUMENTS_REINDEX_AT_START=true to encode the passages anew."
+            return error.message
         count = writer.replace_vectors(contract, encoder.encode_blocking)
         _LOG.info("passages_encoded_anew", passages=count)
     return None

@@ -28,6 +28,7 @@ from services.generation.ranking import rank_merit
 from services.generation.scene import Scene, read_scene
 from services.generation.selection import Pick, pick_units, wants_list
 from services.generation.settings import GenerationSettings
+from services.generation.showing import pick_shown
 from services.generation.token_match import TokenEncoder
 
 Matrix = npt.NDArray[np.float32]
@@ -79,6 +80,8 @@ def answer_part(
     if listing is not None and wants_list(ask):
         gathered = pick_gathered(scene, listing, merit, picks)
         picks = gathered or picks
+    if plan is not None:
+        picks = pick_shown(scene, ask, plan, merit, picks) or picks
     answerability = 0.0
     if picks:
         signals = find_signals(scene, ask, features, picks)
@@ -105,7 +108,8 @@ def assemble(
     answer.unstructured_pages.extend(find_unstructured_pages(scene, parts))
     answer.context_structured = not answer.unstructured_pages
     is_short = answer.HasField("expected_count") and len(answer.items) < answer.expected_count
-    answer.complete_answer_found = bool(claims) and not answer.unanswered_sub_questions and not is_short
+    is_whole = not (answer.unanswered_sub_questions or answer.pending_references or is_short)
+    answer.complete_answer_found = bool(claims) and is_whole
     answer.discovered_keywords.extend(find_keywords(scene, parts, answer.complete_answer_found))
     answer.caveats.extend(write_caveats(answer, scene))
     return answer

@@ -14,6 +14,7 @@ from services.generation.asks import Ask
 from services.generation.places import holds_place
 from services.generation.scene import Scene
 from services.generation.selection import Pick
+from services.generation.showing import SHOWN_IN, asks_for_place
 from services.generation.words import find_terms, find_words
 
 Matrix = npt.NDArray[np.float32]
@@ -22,18 +23,6 @@ MAX_PENDING = 3
 MAX_KEYWORDS = 5
 NEAR_MERIT_MARGIN = 4.0
 """A unit this close below the best one speaks of what is asked, so that what it points to may be needed."""
-
-_SHOWN_IN: dict[question_pb2.LayoutHint.ValueType, question_pb2.ReferenceKind.ValueType] = {
-    question_pb2.LAYOUT_HINT_TABLE: question_pb2.REFERENCE_KIND_TABLE,
-    question_pb2.LAYOUT_HINT_FIGURE: question_pb2.REFERENCE_KIND_FIGURE,
-}
-_ASKS_FOR_PLACE = re.compile(
-    r"\b(?:where|which (?:table|figure|section|part|chapter|appendix))\b.{0,60}\b(?:show\w*|report\w*"
-    r"|list\w*|present\w*|given|document\w*"
-    r"|describ\w*|illustrat\w*|compar\w*|summari\w*|find|found|see|stand)\b"
-    r"|\b(?:in|of|per|according to) (?:the )?(?:table|figure|appendix|chart)\b",
-    re.IGNORECASE,
-)
 
 
 class PartLike(Protocol):
@@ -65,9 +54,9 @@ def find_pending_references(
     for named in question.retrieval.references:
         if named.label and not any(holds_place(named.label, evidence) for evidence in scene.evidence):
             needed.setdefault(named.label, named)
-    hinted = _SHOWN_IN.get(question.retrieval.layout_hint)
+    hinted = SHOWN_IN.get(question.retrieval.layout_hint)
     for part in parts:
-        wants_place = hinted is not None or _ASKS_FOR_PLACE.search(part.ask.text) is not None
+        wants_place = hinted is not None or asks_for_place(part.ask)
         if part.is_answered and not wants_place:
             continue
         for reference in _references_near(scene, part):

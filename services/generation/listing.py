@@ -29,7 +29,8 @@ _COUNT_WORDS = {
     "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "sept": 7, "huit": 8, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5,
 }  # fmt: skip
 _ANNOUNCED = re.compile(
-    rf"\b(?P<count>\d{{1,2}}|{'|'.join(_COUNT_WORDS)})\s+(?!(?:percent|days?|hours?|minutes?|seconds?|weeks?|months?|years?)\b)"
+    # "5.4 Techniques" is the number of a section.
+    rf"(?<![\d.,§])\b(?P<count>\d{{1,2}}|{'|'.join(_COUNT_WORDS)})\s+(?!(?:percent|days?|hours?|minutes?|seconds?|weeks?|months?|years?)\b)"
     r"(?:[^\W\d_][\w-]*\s+){0,3}?[^\W\d_][\w-]*(?:s|n|es)\b",
     re.IGNORECASE,
 )

@@ -6,7 +6,7 @@ import threading
 
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import StoreReader
-from citemesh.store.encoder_match import find_difference
+from citemesh.store.encoder_match import REENCODE_REMEDY, find_difference
 from citemesh.v1 import errors_pb2
 from citemesh.v1.retrieval_pb2 import EncoderContract
 
@@ -46,7 +46,7 @@ class EncoderGuard:
         contract = self._store.encoder_contract() or EncoderContract()
         raise ServiceError(
             errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
-            f"The index was built with another encoder ({difference}): run `citemesh reindex`.",
+            f"The index was built with another encoder ({difference}). {REENCODE_REMEDY}",
             index_model=f"{contract.model}@{contract.revision}",
             model=f"{self._own.model}@{self._own.revision}",
         )

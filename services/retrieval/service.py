@@ -86,9 +86,7 @@ class RetrievalService:
 async def start(context: StartContext) -> RetrievalService:
     """Load the settings and the encoder, and open the store. Raises ModelError, ServiceError or ConfigurationError."""
     settings = load_settings(RetrievalSettings, context.environ)
-    return await asyncio.to_thread(
-        build, settings, context.state_dir, models_dir(context.environ), context.metrics
-    )
+    return await asyncio.to_thread(build, settings, context.state_dir, models_dir(context.environ), context.metrics)
 
 
 def build(settings: RetrievalSettings, state_dir: Path, models: Path, metrics: MetricFactory) -> RetrievalService:

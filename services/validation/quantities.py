@@ -124,8 +124,8 @@ _DATE: Final = re.compile(
     r"|\b(?P<a>\d{1,2})[./](?P<b>\d{1,2})[./](?P<y4>\d{4})\b"
 )
 _TIME_UNIT: Final = "second|minute|hour|day|week|month|quarter|year|percent|dollar|euro|pound"
-# Only words that are units: what follows a number otherwise ("500 need", "46 a") says nothing of its measure. The "an" of
-# "64 an hour" is no French year.
+# Only words that are units: what follows a number otherwise ("500 need", "46 a") says nothing of its measure.
+# The "an" of "64 an hour" is no French year.
 _UNIT: Final = rf"(?!an\s(?:{_TIME_UNIT})\b)(?:{'|'.join(map(re.escape, sorted(_UNITS, key=len, reverse=True)))})(?!\w)"
 _NUMBER: Final = re.compile(
     r"(?:(?<![\w.])(?<![a-z]-)|(?<=\bv))(?P<sign>[-−–](?=\d)(?<![\d\w][-−–]))?(?P<currency>[€$£¥]\s?|(?:eur|usd|gbp"

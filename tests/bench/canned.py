@@ -22,7 +22,8 @@ from citemesh.v1 import (
 
 QUESTION: Final = "Above what cost does a trip abroad need the approval of the head of the department?"
 CANDIDATE_COUNT: Final = 50
-EVIDENCE_COUNT: Final = 12
+RERANKED_COUNT: Final = 16
+EVIDENCE_COUNT: Final = 8
 CLAIM_COUNT: Final = 3
 PASSAGE_SIZE_BYTES: Final = 1000
 
@@ -81,21 +82,34 @@ def retrieve_response() -> retrieval_pb2.RetrieveResponse:
     return response
 
 
-def passages_response() -> retrieval_pb2.GetPassagesResponse:
-    """All that is ever asked for is there and in force."""
-    response = retrieval_pb2.GetPassagesResponse()
-    for passage_id, content_hash in zip(_IDS[:EVIDENCE_COUNT], _HASHES, strict=False):
-        response.checks.add(
-            passage_id=passage_id, status=retrieval_pb2.PASSAGE_STATUS_CURRENT, content_hash=content_hash
-        )
-    return response
+class Retrieval:
+    """50 candidates; none for a caller who asks for rankings alone."""
+
+    def __init__(self) -> None:
+        self._whole = retrieve_response()
+        self._rankings = retrieve_response()
+        self._rankings.ClearField("candidates")
+
+    def __call__(self, request: retrieval_pb2.RetrieveRequest) -> retrieval_pb2.RetrieveResponse:
+        """What Retrieve answers."""
+        return self._rankings if request.rankings_only else self._whole
+
+
+def passages_response(request: retrieval_pb2.GetPassagesRequest) -> retrieval_pb2.GetPassagesResponse:
+    """All that is asked for is there and in force."""
+    current = retrieval_pb2.PASSAGE_STATUS_CURRENT
+    checks = [
+        retrieval_pb2.PassageCheck(passage_id=item, status=current, content_hash=_HASHES[_IDS.index(item)])
+        for item in request.passage_ids
+    ]
+    return retrieval_pb2.GetPassagesResponse(checks=checks)
 
 
 def rerank_response() -> rerank_pb2.RerankResponse:
-    """A score for each candidate."""
+    """A score for each candidate that is sent."""
     scores = [
         rerank_pb2.PairScore(passage_id=passage_id, rerank_score=4.0 - number / 10, relevance=0.95 - number / 100)
-        for number, passage_id in enumerate(_IDS)
+        for number, passage_id in enumerate(_IDS[:RERANKED_COUNT])
     ]
     return rerank_pb2.RerankResponse(
         scores=scores, branch="onnxruntime", cost=budget_pb2.Cost(scored_pair_count=len(scores))
@@ -103,7 +117,7 @@ def rerank_response() -> rerank_pb2.RerankResponse:
 
 
 def assemble_response() -> rerank_pb2.AssembleContextResponse:
-    """The best 12 as evidence."""
+    """The best as evidence."""
     return rerank_pb2.AssembleContextResponse(evidence=_evidence(), token_count=EVIDENCE_COUNT * 200)
 
 

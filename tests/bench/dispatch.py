@@ -141,8 +141,7 @@ async def _call_in_order(hops: Mapping[str, Hop]) -> None:
     await hops["Rerank"]()
     await asyncio.gather(hops["AssembleContext"](), hops["GetPassages"]())
     await hops["Generate"]()
-    await hops["GetPassages"]()
-    await hops["Validate"]()
+    await asyncio.gather(hops["Validate"](), hops["GetPassages"]())
 
 
 async def _time(work: Callable[[], Awaitable[Any]]) -> tuple[float, Any]:

@@ -22,20 +22,32 @@ from google.protobuf.message_factory import GetMessageClass
 
 from citemesh.rpc.host import run
 from citemesh.rpc.spec import ServiceSpec, StartContext
-from citemesh.v1 import retrieval_pb2
 from tests.bench import canned
 
 LAST_REQUEST = "/citemesh.bench.Stages/LastRequest"
 """Method name in, the bytes of its last request out: so that a bare hop carries what the dispatcher really sends."""
 
-RESPONSES: dict[str, dict[str, Callable[[], Message]]] = {
-    "QueryService": {"Understand": canned.understand_response},
-    "DocumentsService": {"Profile": canned.profile_response},
-    "RetrievalService": {"Retrieve": canned.retrieve_response, "GetPassages": canned.passages_response},
-    "RerankService": {"Rerank": canned.rerank_response, "AssembleContext": canned.assemble_response},
-    "GenerationService": {"Generate": canned.generate_response},
-    "ValidationService": {"Validate": canned.validate_response},
-}
+Answer = Callable[[Any], Message]
+"""From the request to the response."""
+
+
+def _always(response: Message) -> Answer:
+    return lambda _: response
+
+
+def make_answers() -> dict[str, dict[str, Answer]]:
+    """What each method of each service answers."""
+    return {
+        "QueryService": {"Understand": _always(canned.understand_response())},
+        "DocumentsService": {"Profile": _always(canned.profile_response())},
+        "RetrievalService": {"Retrieve": canned.Retrieval(), "GetPassages": canned.passages_response},
+        "RerankService": {
+            "Rerank": _always(canned.rerank_response()),
+            "AssembleContext": _always(canned.assemble_response()),
+        },
+        "GenerationService": {"Generate": _always(canned.generate_response())},
+        "ValidationService": {"Validate": _always(canned.validate_response())},
+    }
 
 
 class StubStages:
@@ -46,14 +58,14 @@ class StubStages:
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add the handlers of every stage."""
-        for service, methods in RESPONSES.items():
+        for service, methods in make_answers().items():
             full_name = f"citemesh.v1.{service}"
             descriptor = descriptor_pool.Default().FindServiceByName(full_name)
             handlers = {}
-            for name, make in methods.items():
+            for name, answer in methods.items():
                 method = descriptor.methods_by_name[name]
                 handlers[name] = grpc.unary_unary_rpc_method_handler(
-                    self._retrieve() if name == "Retrieve" else self._answer(name, make()),
+                    self._answer(name, answer),
                     request_deserializer=GetMessageClass(method.input_type).FromString,
                     response_serializer=GetMessageClass(method.output_type).SerializeToString,
                 )
@@ -68,22 +80,10 @@ class StubStages:
     async def close(self) -> None:
         """Nothing to release."""
 
-    def _answer(self, name: str, response: Message) -> Callable[[Message, Any], Awaitable[Message]]:
+    def _answer(self, name: str, answer: Answer) -> Callable[[Message, Any], Awaitable[Message]]:
         async def handle(request: Message, _context: object) -> Message:
             self._last[name] = request
-            return response
-
-        return handle
-
-    def _retrieve(self) -> Callable[[Message, Any], Awaitable[Message]]:
-        """As retrieval does it: a caller who wants rankings alone gets no candidates."""
-        whole, rankings = canned.retrieve_response(), canned.retrieve_response()
-        rankings.ClearField("candidates")
-
-        async def handle(request: Message, _context: object) -> Message:
-            assert isinstance(request, retrieval_pb2.RetrieveRequest)
-            self._last["Retrieve"] = request
-            return rankings if request.rankings_only else whole
+            return answer(request)
 
         return handle
 

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from citemesh.cli import evaluation
-from citemesh.cli.commands import documents, models
+from citemesh.cli.commands import documents, evaluate, models
 from citemesh.cli.commands.ask import ask
 from citemesh.cli.commands.check import check
 from citemesh.cli.commands.doctor import doctor
@@ -58,10 +57,10 @@ for _command in (up, ingest, ask, search, explain, replay, check, doctor):
 app.add_typer(documents.app, name="documents")
 app.add_typer(models.app, name="models")
 
-add_later(evaluation.app, "retrieval", "Recall and nDCG of each leg over a folder in the BEIR layout.")
-add_later(evaluation.app, "claims", "Verdicts against labelled claims.")
-add_later(evaluation.app, "abstention", "Answering and abstaining against labelled questions.")
-app.add_typer(evaluation.app, name="eval")
+add_later(evaluate.app, "retrieval", "Recall and nDCG of each leg over a folder in the BEIR layout.")
+add_later(evaluate.app, "claims", "Verdicts against labelled claims.")
+add_later(evaluate.app, "abstention", "Answering and abstaining against labelled questions.")
+app.add_typer(evaluate.app, name="eval")
 
 _pipelines = typer.Typer(no_args_is_help=True, help="The pipelines that `ask --pipeline` may name.")
 add_later(_pipelines, "list", "The pipelines of the mesh.")

@@ -74,12 +74,13 @@ async def host_for_command(state: Path) -> AsyncIterator[str]:
     # Loaded here, because a command that talks to a running mesh needs none of it.
     from citemesh.config.load import ConfigurationError
     from citemesh.rpc.host import StartError, hosted
+    from citemesh.rpc.request_ids import current_request_id
     from citemesh.telemetry.logs import configure_logging
 
     environ = {**os.environ, STATE_DIR_VARIABLE: str(state), _AUTH_MODE: "open", _METRICS_ADDRESS: "off"}
     # The socket in the state folder is also what keeps a second mesh from the same store.
     environ.pop(_LISTEN_ADDRESS, None)
-    configure_logging(level=environ.get(_LOG_LEVEL) or "error")
+    configure_logging(level=environ.get(_LOG_LEVEL) or "error", request_id=current_request_id)
     try:
         async with hosted(specs, environ) as host:
             yield host.target

@@ -249,6 +249,7 @@ async def serve(
     # What is loaded by now stays: the garbage collector need not look at it again and again.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_GARBAGE_THRESHOLD, 10, 10)
     _log.info("ready", services=host.service_names, target=host.target, metrics=host.metrics_address)
     if on_ready is not None:
         on_ready(host)

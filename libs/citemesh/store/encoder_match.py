@@ -13,6 +13,12 @@ from citemesh.v1.retrieval_pb2 import EncoderContract
 MIN_CANARY_COSINE: Final = 0.995
 """Below it two encoders are not the same; int8 kernels of different processors stay above it."""
 
+REENCODE_REMEDY: Final = (
+    "To encode its passages anew, set CITEMESH_DOCUMENTS_REINDEX_AT_START=true and restart the documents service; "
+    "or configure the index's encoder again."
+)
+"""What to do about an index of another encoder; the end of each message that tells of one."""
+
 
 class CanaryEncoder(Protocol):
     """What this module needs of citemesh.models.encoder.Encoder."""

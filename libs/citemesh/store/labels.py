@@ -15,11 +15,17 @@ _LETTERS = re.compile(r"[a-z]|[ivxlc]+", re.IGNORECASE)
 
 def canonical_label(label: str) -> str:
     """`label` in lower case with single spaces, "§ 5" and "sec. 5" read as "section 5", "fig. 2" as "figure 2"."""
-    tidy = " ".join(label.lower().replace("§", " section ").split()).rstrip(".:;,")
-    tidy = tidy if "(" in tidy else tidy.rstrip(")")
+    tidy = _strip_end(" ".join(label.lower().replace("§", " section ").split()))
     tidy = re.sub(r"^(?:sections?|secs?\.?)\s+", "section ", tidy)
     tidy = re.sub(r"^(?:figures?|figs?\.?)\s+", "figure ", tidy)
     return re.sub(r"^(?:tables?|tabs?\.)\s+", "table ", tidy)
+
+
+def _strip_end(text: str) -> str:
+    """`text` without punctuation after it; the ")" of "1003.2(g)" is a part of the label, one never opened is not."""
+    while text and (text[-1] in ".:;, " or (text[-1] == ")" and text.count(")") > text.count("("))):
+        text = text[:-1]
+    return text
 
 
 def section_labels(section: Section) -> set[str]:

@@ -59,12 +59,12 @@ async def assemble(run: CurrentPass, settings: Settings) -> None:
         run.keep_evidence(())
         return
     # All that may become evidence is checked meanwhile: what is read now holds for the gate a moment later.
-    assembled, checked = await settle_both(run.stages.assemble(request), run.stages.check_passages(gathered.chosen))
+    assembled, checks = await settle_both(run.stages.assemble(request), run.stages.check_passages(gathered.chosen))
     if isinstance(assembled, StageError):
         run.keep_evidence(assemble_plainly(gathered, max_tokens, max_units))
         raise assembled
     run.keep_evidence(assembled.evidence)
-    run.checked = checked
+    run.checks = None if isinstance(checks, StageError) else checks
 
 
 def _choose(run: CurrentPass) -> list[str]:
@@ -97,20 +97,14 @@ async def pass_gate(run: CurrentPass) -> None:
         # A pipeline without an assembler still gives the generator whole units within the limits.
         _choose(run)
         run.keep_evidence(assemble_plainly(run.result.gathered, *run.context_limits))
-    admission = _admit(run, run.result.gathered.evidence, await _read_checks(run))
+    evidence = run.result.gathered.evidence
+    if run.checks is None:
+        run.checks = await run.stages.check_passages([unit.passage_id for unit in evidence])
+    admission = _admit(run, evidence, run.checks)
     run.result.signals.gate = admission.decision
     run.result.evidence = admission.evidence
     if admission.decision != history_pb2.GATE_DECISION_PASS:
         raise GateClosedError
-
-
-async def _read_checks(run: CurrentPass) -> Sequence[retrieval_pb2.PassageCheck]:
-    """The checks made beside assembling, or made now where there are none. Raises StageError where they failed."""
-    if isinstance(run.checked, StageError):
-        raise run.checked
-    if run.checked is not None:
-        return run.checked
-    return await run.stages.check_passages([unit.passage_id for unit in run.result.gathered.evidence])
 
 
 async def check_evidence(run: CurrentPass, evidence: Sequence[evidence_pb2.Evidence]) -> Admission:

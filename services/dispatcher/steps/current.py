@@ -10,7 +10,7 @@ from citemesh.v1 import budget_pb2, evidence_pb2, query_pb2, question_pb2, retri
 from services.dispatcher.budget import left_after
 from services.dispatcher.candidates import add_candidates
 from services.dispatcher.settings import DispatcherSettings
-from services.dispatcher.stages import StageError, Stages
+from services.dispatcher.stages import Stages
 from services.dispatcher.state import Case, LoopState, PassResult
 
 Settings = Mapping[str, Any]
@@ -40,8 +40,8 @@ class CurrentPass:
     memory: tuple[question_pb2.Turn, ...] = ()
     """The turns that a memory step lets the generator see."""
 
-    checked: Sequence[retrieval_pb2.PassageCheck] | StageError | None = None
-    """How the passages stood that the evidence was assembled from, read meanwhile; None where nobody has looked."""
+    checks: Sequence[retrieval_pb2.PassageCheck] | None = None
+    """What the gate goes by: how the passages stood that the evidence is from. None: not read yet, or in vain."""
 
     assembled: bool = False
     answered: bool = False

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from citemesh.v1 import answer_pb2, budget_pb2, generation_pb2, history_pb2, validation_pb2
+from collections.abc import Sequence
+
+from citemesh.v1 import (
+    answer_pb2,
+    budget_pb2,
+    evidence_pb2,
+    generation_pb2,
+    history_pb2,
+    retrieval_pb2,
+    validation_pb2,
+)
 from services.dispatcher.candidates import assemble_plainly
 from services.dispatcher.citing import cited_evidence, tie_listing
 from services.dispatcher.correct import drop_claims, failed_verdicts, keep_citable
 from services.dispatcher.fallback import FALLBACKS
 from services.dispatcher.gate import keep_current
-from services.dispatcher.stages import StageError
+from services.dispatcher.stages import StageError, settle_both
 from services.dispatcher.steps.choosing import check_evidence, pass_gate
 from services.dispatcher.steps.current import CurrentPass, Settings
 
@@ -54,19 +64,36 @@ async def validate(run: CurrentPass, settings: Settings) -> None:
 
 
 async def _judge(run: CurrentPass) -> validation_pb2.ValidateResponse:
+    """Judge by the checks of the gate while they are made again; where they have changed, judge by the new ones."""
     cited = cited_evidence(run.result.answer, run.result.evidence)
-    checks = await run.stages.check_passages([unit.passage_id for unit in cited])
+    ids = [unit.passage_id for unit in cited]
+    known = {check.passage_id: check for check in run.checks or ()}
+    before = [known[passage_id] for passage_id in ids if passage_id in known]
+    validation, checks = await settle_both(
+        run.stages.validate(_keep_judgeable(run, cited, before)), run.stages.check_passages(ids)
+    )
+    if isinstance(checks, StageError):
+        raise checks
+    if list(checks) != before:
+        return await run.stages.validate(_keep_judgeable(run, cited, checks))
+    if isinstance(validation, StageError):
+        raise validation
+    return validation
+
+
+def _keep_judgeable(
+    run: CurrentPass, cited: Sequence[evidence_pb2.Evidence], checks: Sequence[retrieval_pb2.PassageCheck]
+) -> validation_pb2.ValidateRequest:
+    """Drop from the answer what cites anything that is not current, and ask for a verdict on the rest."""
     current = {unit.evidence_id for unit in keep_current(cited, checks)}
     run.result.answer = keep_citable(run.result.answer, current)
-    return await run.stages.validate(
-        validation_pb2.ValidateRequest(
-            parsed_question=run.case.question,
-            answer=run.result.answer,
-            evidence=cited,
-            checks=checks,
-            as_of_time=run.stages.as_of_time,
-            budget=run.budget_left(),
-        )
+    return validation_pb2.ValidateRequest(
+        parsed_question=run.case.question,
+        answer=run.result.answer,
+        evidence=cited,
+        checks=checks,
+        as_of_time=run.stages.as_of_time,
+        budget=run.budget_left(),
     )
 
 

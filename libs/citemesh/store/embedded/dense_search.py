@@ -19,6 +19,7 @@ from citemesh.store.embedded.changes import read_changed_versions, read_state
 from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.encoder_facts import read_generation
 from citemesh.store.embedded.quantize import Codes, quantize
+from citemesh.store.encoder_match import REENCODE_REMEDY
 from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1 import errors_pb2
 
@@ -64,7 +65,7 @@ class DenseSearch:
         if query.shape[0] != matrix.codes.shape[1]:
             raise ServiceError(
                 errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
-                "The question's vector has another width than the index: run `citemesh reindex`.",
+                f"The question's vector has another width than the index. {REENCODE_REMEDY}",
             )
         nearest = self._nearest(query, matrix, self._mask(versions, matrix), limit + _RESCORE_MARGIN)
         return self._rescore(query, nearest, limit)

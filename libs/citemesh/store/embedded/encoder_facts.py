@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from citemesh.rpc.errors import ServiceError
+from citemesh.store.encoder_match import REENCODE_REMEDY
 from citemesh.v1 import errors_pb2
 from citemesh.v1.retrieval_pb2 import EncoderContract
 
@@ -36,7 +37,7 @@ def refuse_other_encoder(recorded: EncoderContract, given: EncoderContract) -> N
     if identity(recorded) != identity(given):
         raise ServiceError(
             errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
-            "The index was built with another encoder: run `citemesh reindex`, or configure the index's encoder again.",
+            f"The index was built with another encoder. {REENCODE_REMEDY}",
             index_model=f"{recorded.model}@{recorded.revision}",
             model=f"{given.model}@{given.revision}",
         )

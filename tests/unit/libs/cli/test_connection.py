@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import socket
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +23,7 @@ from citemesh.rpc.calls import call
 from citemesh.rpc.host import hosted
 from citemesh.rpc.spec import ServiceSpec
 from citemesh.v1 import dispatcher_pb2, dispatcher_pb2_grpc
+from tests.conftest import REPO
 from tests.unit.libs.cli.scripted_mesh import Script, make_specs
 
 pytestmark = pytest.mark.usefixtures("_scripted")
@@ -94,3 +99,25 @@ async def test_a_mesh_that_cannot_start_is_said_in_one_line(common: Common, monk
     with pytest.raises(CommandError, match="CITEMESH_THING"):
         async with connect(common, Output()):
             pass
+
+
+async def test_log_lines_of_its_own_mesh_carry_the_request_id(tmp_path: Path) -> None:
+    """In a process of its own, because logging is set up once per process."""
+    program = (
+        "from citemesh.cli import mesh\n"
+        "from citemesh.cli.main import main\n"
+        "from tests.unit.libs.cli.scripted_mesh import Script, make_specs\n"
+        "mesh.load_specs = lambda *_: make_specs(Script())\n"
+        "main(['ask', 'What is the allowance?'])\n"
+    )
+    environ = {**os.environ, "CITEMESH_STATE_DIR": str(tmp_path / "s"), "CITEMESH_LOG_LEVEL": "info", "PYTHONPATH": "."}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, cwd=REPO, env=environ, stderr=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    _, err = await asyncio.wait_for(process.communicate(), timeout=60)
+    assert process.returncode == 0, err.decode()
+    lines = [json.loads(line) for line in err.decode().splitlines() if line.startswith("{")]
+    answered = [line for line in lines if "Answer" in str(line.get("method", ""))]
+    assert answered, lines
+    assert all(line["request_id"] for line in answered)

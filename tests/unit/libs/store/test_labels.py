@@ -14,6 +14,10 @@ from citemesh.v1.document_pb2 import Section
         ("Table  3", "table 3"),
         ("§ 1003.2", "section 1003.2"),
         ("§1003.2(a)(1)", "section 1003.2(a)(1)"),
+        ("§ 1003.2(g)", "section 1003.2(g)"),
+        ("Section 1003.2(g)).", "section 1003.2(g)"),
+        ("Section 1003.2(g)(1)):", "section 1003.2(g)(1)"),
+        ("§ 5 )", "section 5"),
         ("Sec. 5.4.", "section 5.4"),
         ("Sections 5", "section 5"),
         ("Fig. 2", "figure 2"),
@@ -24,6 +28,16 @@ from citemesh.v1.document_pb2 import Section
 )
 def test_labels_have_one_form(written: str, label: str) -> None:
     assert canonical_label(written) == label
+
+
+@given(
+    st.sampled_from(["Section ", "§ ", "Table ", "Sec. "]),
+    st.from_regex(r"[1-9][0-9]{0,3}(\.[1-9]){0,2}(\([a-z0-9]\)){0,3}", fullmatch=True),
+    st.text(alphabet=".:;,) ", max_size=4),
+)
+def test_punctuation_around_a_label_is_none_of_it(word: str, number: str, after: str) -> None:
+    assert canonical_label(f"{word}{number}{after}") == canonical_label(f"{word}{number}")
+    assert canonical_label(f"{word}{number}").endswith(number)
 
 
 @given(st.text(max_size=40))

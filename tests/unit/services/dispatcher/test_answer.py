@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from citemesh.v1 import (
     answer_pb2,
     dispatcher_pb2,
     document_pb2,
+    errors_pb2,
     history_pb2,
     question_pb2,
     validation_pb2,
@@ -91,6 +93,55 @@ async def test_too_little_said_is_asked_back(mesh: FakeMesh) -> None:
     response = await ask(mesh, "and it?")
     assert response.outcome == answer_pb2.ANSWER_OUTCOME_CLARIFICATION_NEEDED
     assert response.message == "Which device?"
+
+
+def names_table_4(question: str, **plan: Any) -> question_pb2.ParsedQuestion:
+    """A question that is to be asked back because it names a table and no document."""
+    reference = question_pb2.Reference(kind=question_pb2.REFERENCE_KIND_TABLE, label="table 4", surface="Table 4")
+    return parsed(
+        question,
+        need=question_pb2.RETRIEVAL_NEED_CLARIFY,
+        clarification_question="Which document's Table 4 do you mean?",
+        retrieval=question_pb2.RetrievalPlan(main_query=question, references=[reference], **plan),
+    )
+
+
+async def test_a_named_place_is_searched_where_one_document_is_in_scope(mesh: FakeMesh) -> None:
+    mesh.parse = names_table_4
+    response = await ask(mesh, "What does Table 4 show?")
+    assert response.outcome == answer_pb2.ANSWER_OUTCOME_ANSWERED
+    assert "p4" in {unit.passage_id for unit in response.evidence}
+    assert response.parsed_question.need == question_pb2.RETRIEVAL_NEED_RETRIEVE
+    assert not response.parsed_question.clarification_question
+    explained = await mesh.stub.Explain(
+        dispatcher_pb2.ExplainRequest(question="What does Table 4 show?"), metadata=METADATA
+    )
+    assert explained.activations == response.activations
+
+
+async def test_a_named_place_is_asked_back_where_several_documents_could_be_meant(mesh: FakeMesh) -> None:
+    mesh.parse = names_table_4
+    mesh.profile.document_count = 2
+    response = await ask(mesh, "What does Table 4 show?")
+    assert response.outcome == answer_pb2.ANSWER_OUTCOME_CLARIFICATION_NEEDED
+    assert response.message == "Which document's Table 4 do you mean?"
+    assert not response.history
+    mesh.parse = lambda question: names_table_4(question, document_hints=["manual"])
+    assert (await ask(mesh, "Table 4 of the manual?")).outcome == answer_pb2.ANSWER_OUTCOME_ANSWERED
+
+
+async def test_a_named_place_is_asked_back_where_the_scope_is_not_known(mesh: FakeMesh) -> None:
+    mesh.parse = names_table_4
+    mesh.failures["Profile"] = errors_pb2.ERROR_REASON_STORE_UNAVAILABLE
+    assert (await ask(mesh, "Table 4?")).outcome == answer_pb2.ANSWER_OUTCOME_CLARIFICATION_NEEDED
+
+
+async def test_a_place_in_one_of_two_named_documents_is_asked_back_also_where_one_cannot_be_read(
+    mesh: FakeMesh,
+) -> None:
+    mesh.parse = names_table_4
+    scope = question_pb2.Scope(documents=question_pb2.DocumentIds(document_ids=["manual", "secret"]))
+    assert (await ask(mesh, "Table 4?", scope=scope)).outcome == answer_pb2.ANSWER_OUTCOME_CLARIFICATION_NEEDED
 
 
 @pytest.mark.parametrize("document_id", ["secret", "never-existed"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import configparser
 from pathlib import Path
 
 import pytest
 
 import services.dispatcher
+from tests.conftest import REPO
 
 FOLDER = Path(services.dispatcher.__file__).parent
 PURE = (
@@ -59,3 +61,10 @@ def test_calls_are_made_in_one_place() -> None:
         if "_pb2_grpc" in path.read_text(encoding="utf-8")
     }
     assert stub_users == {"stages.py", "handler.py", "service.py"}
+
+
+def test_the_import_contract_lists_the_same_modules() -> None:
+    contracts = configparser.ConfigParser()
+    contracts.read(REPO / ".importlinter", encoding="utf-8")
+    listed = contracts["importlinter:contract:pure-dispatcher"]["source_modules"].split()
+    assert listed == [f"services.dispatcher.{name}" for name in PURE]

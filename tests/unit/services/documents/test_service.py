@@ -18,7 +18,7 @@ from citemesh.rpc.errors import ServiceError, reason_name
 from citemesh.rpc.spec import StartContext
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import documents_pb2 as pb
-from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals, Everyone
+from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals, Everyone, ParsingStrategy
 from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents import service as service_module
 from services.documents.reading import DocumentReader
@@ -346,6 +346,15 @@ async def test_reparsed_pages_get_the_tables_that_the_first_reading_missed(mesh:
     )
 
 
+async def test_reading_scans_is_refused_in_plain_words(mesh: Mesh) -> None:
+    await mesh.ingest(RULES)
+    request = pb.ReparseRequest(document_id="rules", page_numbers=[1], strategy=ParsingStrategy.PARSING_STRATEGY_OCR)
+    with pytest.raises(ServiceError, match="reads no scans") as raised:
+        await mesh.call("Reparse", request)
+    assert reason_name(raised.value.reason) == "NOT_CONFIGURED"
+    assert not raised.value.metadata
+
+
 async def test_another_encoder_is_told_and_reindexed_only_when_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -355,7 +364,7 @@ async def test_another_encoder_is_told_and_reindexed_only_when_asked(
     mesh = await start(monkeypatch, tmp_path, revision="2")
     reason = await mesh.service.check()
     assert reason is not None
-    assert "REINDEX" in reason
+    assert reason.count("CITEMESH_DOCUMENTS_REINDEX_AT_START=true") == 1
     await mesh.service.close()
     mesh = await start(monkeypatch, tmp_path, revision="2", CITEMESH_DOCUMENTS_REINDEX_AT_START="true")
     assert await mesh.service.check() is None

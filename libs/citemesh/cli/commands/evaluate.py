@@ -17,7 +17,7 @@ from citemesh.cli.options import Common, JsonOption, StateDirOption, TargetOptio
 from citemesh.cli.output import Output
 from citemesh.cli.running import run
 from citemesh.evaluation.judge import Judgement
-from citemesh.evaluation.question_set import Question, QuestionSetError, read_question_set
+from citemesh.evaluation.question_set import Question, read_question_set
 from citemesh.evaluation.report import describe_rows, summarize, summarize_by
 from citemesh.evaluation.run import ask_all, ingest_stores
 from citemesh.v1 import dispatcher_pb2
@@ -62,8 +62,9 @@ async def _measure(files: list[Path], common: Common, rows: Path | None, respons
     output = Output(common.as_json)
     try:
         questions = [question for file in files for question in read_question_set(file)]
-    except (OSError, QuestionSetError) as error:
-        raise CommandError(str(error)) from error
+    except (OSError, ValueError) as error:
+        # ValueError: a QuestionSetError, or a file that is no JSON or no UTF-8.
+        raise CommandError(f"The question sets cannot be read: {error}") from error
     answered: list[dict[str, Any]] = []
 
     def keep(question: Question, response: dispatcher_pb2.AnswerResponse) -> None:
