@@ -10,9 +10,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, TypeVar, cast
 
 import grpc.aio
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -315,13 +317,18 @@ def _describe(report: budget_pb2.StageReport, response: Message) -> None:
     if isinstance(response, retrieval_pb2.RetrieveResponse):
         _describe_legs(report, response)
         return
-    fields = response.DESCRIPTOR.fields_by_name
-    if "branch" in fields:
+    told = _told_by(response.DESCRIPTOR)
+    if "branch" in told:
         report.branch = cast(Any, response).branch
-    if "fallback_reason" in fields:
+    if "fallback_reason" in told:
         report.fallback_reason = cast(Any, response).fallback_reason
-    if "cost" in fields:
+    if "cost" in told:
         report.cost.CopyFrom(cast(Any, response).cost)
+
+
+@cache
+def _told_by(descriptor: Descriptor) -> frozenset[str]:
+    return frozenset(descriptor.fields_by_name.keys())
 
 
 def _describe_legs(report: budget_pb2.StageReport, response: retrieval_pb2.RetrieveResponse) -> None:

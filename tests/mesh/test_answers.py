@@ -108,3 +108,14 @@ async def test_the_same_question_gives_the_same_decisions(channel: grpc.aio.Chan
     assert first.activations == second.activations
     assert [r.trigger for r in first.history] == [r.trigger for r in second.history]
     assert first.answer.text == second.answer.text
+
+
+async def test_a_named_table_is_searched_in_the_one_document_in_scope_and_else_asked_back(
+    channel: grpc.aio.Channel,
+) -> None:
+    question = "What does Table 1 show?"
+    scoped = await ask(channel, {"question": question, "as": "ana:staff", "document_ids": ["cx-200-manual"]})
+    assert scoped.outcome == answer_pb2.ANSWER_OUTCOME_ANSWERED
+    assert any(unit.label == "table 1" for unit in scoped.evidence)
+    unscoped = await ask(channel, {"question": question, "as": "ana:staff"})
+    assert unscoped.outcome == answer_pb2.ANSWER_OUTCOME_CLARIFICATION_NEEDED
