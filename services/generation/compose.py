@@ -12,17 +12,23 @@ from services.generation.markup import read_plain
 from services.generation.scene import Scene
 from services.generation.selection import Pick
 
+Span = tuple[int, int, int]
+"""An evidence's place in the request, and a span of its text."""
+
+SAME_SPAN = 0.8
+
 
 def make_claims(scene: Scene, parts: Sequence[tuple[Ask, Sequence[Pick]]]) -> list[tuple[answer_pb2.Claim, Pick]]:
     """The claims of all parts in order, each with its pick; a span that two parts share is claimed once."""
     made: list[tuple[answer_pb2.Claim, Pick]] = []
-    seen: list[tuple[int, int, int]] = []
+    seen: list[Span] = []
     for ask, picks in parts:
         for pick in picks:
             index = scene.units[pick.unit].evidence_index
-            if any(index == other and start <= pick.start and pick.end <= end for other, start, end in seen):
+            span = (index, pick.start, pick.end)
+            if any(_is_mostly(span, other) for other in seen):
                 continue
-            seen.append((index, pick.start, pick.end))
+            seen.append(span)
             claim = answer_pb2.Claim(
                 claim_id=f"C{len(made) + 1}",
                 text=read_claim(scene, ask, pick),
@@ -31,6 +37,12 @@ def make_claims(scene: Scene, parts: Sequence[tuple[Ask, Sequence[Pick]]]) -> li
             )
             made.append((claim, pick))
     return made
+
+
+def _is_mostly(span: Span, other: Span) -> bool:
+    """Whether most of `span` is in the other: the same item, with its bullet or without."""
+    shared = min(span[2], other[2]) - max(span[1], other[1])
+    return span[0] == other[0] and shared >= SAME_SPAN * (span[2] - span[1])
 
 
 def read_claim(scene: Scene, ask: Ask, pick: Pick) -> str:

@@ -24,6 +24,7 @@ from services.generation.feedback import (
 )
 from services.generation.listing import fill_items, pick_gathered
 from services.generation.places import weigh_places
+from services.generation.pointing import follow_pointers
 from services.generation.ranking import rank_merit
 from services.generation.scene import Scene, read_scene
 from services.generation.selection import Pick, pick_units, wants_list
@@ -80,6 +81,8 @@ def answer_part(
     if listing is not None and wants_list(ask):
         gathered = pick_gathered(scene, listing, merit, picks)
         picks = gathered or picks
+    if not wants_list(ask):
+        picks = follow_pointers(scene, merit, picks, excluded)
     if plan is not None:
         picks = pick_shown(scene, ask, plan, merit, picks) or picks
     answerability = 0.0

@@ -48,11 +48,9 @@ def find_pending_references(
     Needed are places that the question names; places of the kind that it hints at; and, for a part without an answer,
     whatever the units that speak of it point to.
     """
-    present = {evidence.label for evidence in scene.evidence if evidence.label}
-    present |= {f"section {evidence.section_number.lower()}" for evidence in scene.evidence if evidence.section_number}
     needed: dict[str, question_pb2.Reference] = {}
     for named in question.retrieval.references:
-        if named.label and not any(holds_place(named.label, evidence) for evidence in scene.evidence):
+        if named.label and not _is_present(scene, named.label):
             needed.setdefault(named.label, named)
     hinted = SHOWN_IN.get(question.retrieval.layout_hint)
     for part in parts:
@@ -61,9 +59,13 @@ def find_pending_references(
             continue
         for reference in _references_near(scene, part):
             kind_fits = not part.is_answered or hinted is None or reference.kind == hinted
-            if kind_fits and reference.label not in present and not _is_shown(part, scene, hinted):
+            if kind_fits and not _is_present(scene, reference.label) and not _is_shown(part, scene, hinted):
                 needed.setdefault(reference.label, reference)
     return list(needed.values())[:MAX_PENDING]
+
+
+def _is_present(scene: Scene, label: str) -> bool:
+    return any(holds_place(label, evidence) for evidence in scene.evidence)
 
 
 def _is_shown(part: PartLike, scene: Scene, hinted: question_pb2.ReferenceKind.ValueType | None) -> bool:

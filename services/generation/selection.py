@@ -30,6 +30,7 @@ MAX_ATTACHED_COUNT = 8
 _LEANS_BACK = re.compile(
     r"^(?:this|these|those|it|they|he|she|that|such|then|however|but|otherwise|instead"
     r"|in (?:this|that) case|for example"
+    r"|(?:above|below|beyond|over|under|after|before|until|without) (?:this|that|these|those)"
     r"|also|therefore|thus|dies\w*|er|sie|es|jedoch|ce(?:la|ci)?|ces|il|elle|esto|este|estos)\b",
     re.IGNORECASE,
 )

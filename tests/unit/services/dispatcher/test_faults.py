@@ -11,9 +11,20 @@ import grpc
 import pytest
 
 from citemesh.rpc.errors import error_reason
-from citemesh.v1 import activation_pb2, answer_pb2, budget_pb2, dispatcher_pb2, errors_pb2, history_pb2, question_pb2
+from citemesh.v1 import (
+    activation_pb2,
+    answer_pb2,
+    budget_pb2,
+    dispatcher_pb2,
+    errors_pb2,
+    generation_pb2,
+    history_pb2,
+    question_pb2,
+    retrieval_pb2,
+    validation_pb2,
+)
 from services.dispatcher.budget import STAGE_SHARES
-from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, parsed, running
+from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, parsed, running, write_answer
 
 ANSWERED = answer_pb2.ANSWER_OUTCOME_ANSWERED
 ABSTAINED = answer_pb2.ANSWER_OUTCOME_ABSTAINED_INSUFFICIENT_EVIDENCE
@@ -192,6 +203,54 @@ async def test_what_was_revoked_is_neither_cited_nor_shown(mesh: FakeMesh) -> No
     assert not response.evidence
     assert not mesh.requests("Generate")
     assert response.history[0].signals.gate == history_pb2.GATE_DECISION_NOT_AUTHORIZED
+
+
+async def test_what_may_be_assembled_is_checked_meanwhile(mesh: FakeMesh) -> None:
+    mesh.delays_s["AssembleContext"] = 0.2
+    await ask(mesh)
+    names = [name for name, _ in mesh.calls]
+    assert names.index("GetPassages") == names.index("AssembleContext") + 1
+    sent = [candidate.passage.passage_id for candidate in mesh.requests("AssembleContext")[0].candidates]
+    assert list(mesh.requests("GetPassages")[0].passage_ids) == sent
+
+
+async def test_a_check_that_failed_meanwhile_is_made_again_by_the_gate(mesh: FakeMesh) -> None:
+    mesh.failures["GetPassages:1"] = errors_pb2.ERROR_REASON_INTERNAL
+    response = await ask(mesh)
+    assert response.outcome == ANSWERED
+    assert mesh.count["GetPassages"] > 2
+
+
+async def test_what_is_revoked_while_the_answer_is_written_is_judged_as_it_stands_then(mesh: FakeMesh) -> None:
+    judged = []
+
+    def write(request: generation_pb2.GenerateRequest) -> answer_pb2.AnswerWithEvidence:
+        mesh.hidden = {"p1"}
+        return write_answer(request)
+
+    def judge(request: validation_pb2.ValidateRequest) -> validation_pb2.ValidateResponse:
+        judged.append({check.passage_id: check.status for check in request.checks})
+        hidden = judged[-1]["p1"] == retrieval_pb2.PASSAGE_STATUS_NOT_FOUND
+        decision = answer_pb2.RELEASE_DECISION_WITHHOLD if hidden else answer_pb2.RELEASE_DECISION_RELEASE
+        return validation_pb2.ValidateResponse(decision=decision, complete=not hidden)
+
+    mesh.write, mesh.judge = write, judge
+    request = dispatcher_pb2.AnswerRequest(question=QUESTION, budget=budget_pb2.Budget(max_iterations=1))
+    response = await mesh.stub.Answer(request, timeout=5.0, metadata=METADATA)
+    assert judged[0]["p1"] == retrieval_pb2.PASSAGE_STATUS_CURRENT
+    assert judged[1]["p1"] == retrieval_pb2.PASSAGE_STATUS_NOT_FOUND
+    assert response.outcome == answer_pb2.ANSWER_OUTCOME_WITHHELD_FOR_REVIEW
+    assert not response.answer.claims
+
+
+async def test_the_early_look_brings_rankings_that_stand_in_for_a_failed_search(mesh: FakeMesh) -> None:
+    mesh.failures["Retrieve:2"] = errors_pb2.ERROR_REASON_INTERNAL
+    response = await ask(mesh)
+    assert response.outcome == ANSWERED
+    early, failed, stand_in = mesh.requests("Retrieve")[:3]
+    assert (early.rankings_only, failed.rankings_only, stand_in.rankings_only) == (True, False, False)
+    assert not stand_in.queries
+    assert stand_in.prior_rankings[0].query == QUESTION
 
 
 async def test_what_is_superseded_is_not_cited_as_in_force(mesh: FakeMesh) -> None:

@@ -15,10 +15,18 @@ from citemesh.v1 import (
     evidence_pb2,
     history_pb2,
     question_pb2,
+    rerank_pb2,
     retrieval_pb2,
 )
 from services.dispatcher.budget import left_after, limit_policy, open_budget, reserve_s, stage_timeout_s, sum_costs
-from services.dispatcher.candidates import EvidenceIds, add_candidates, assemble_plainly, order_candidates
+from services.dispatcher.candidates import (
+    EvidenceIds,
+    add_candidates,
+    assemble_plainly,
+    order_candidates,
+    trace_candidates,
+    with_scores,
+)
 from services.dispatcher.citing import cite, tie_listing
 from services.dispatcher.correct import drop_claims
 from services.dispatcher.fallback import FALLBACKS, parse_plainly
@@ -106,11 +114,45 @@ def test_found_again_ranks_add_up_and_the_first_pass_counts() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(-9, 9)), min_size=1, max_size=12))
 def test_what_is_first_in_both_orders_is_first(values: list[tuple[float, float]]) -> None:
-    found = [candidate(f"p{n}", fused_score=fused, rerank_score=score) for n, (fused, score) in enumerate(values)]
-    found.append(candidate("top", fused_score=2.0, rerank_score=10.0))
-    ordered = list(order_candidates(add_candidates(Gathered(), found, 1)).candidates)
+    found = [candidate(f"p{n}", fused_score=fused) for n, (fused, _) in enumerate(values)]
+    found.append(candidate("top", fused_score=2.0))
+    scores = {f"p{n}": pair_score(f"p{n}", score) for n, (_, score) in enumerate(values)}
+    gathered = replace(add_candidates(Gathered(), found, 1), scores={**scores, "top": pair_score("top", 10.0)})
+    ordered = list(order_candidates(gathered).candidates)
     assert ordered[0] == "top"
     assert sorted(ordered) == sorted(item.passage.passage_id for item in found)
+
+
+def pair_score(passage_id: str, rerank_score: float) -> rerank_pb2.PairScore:
+    return rerank_pb2.PairScore(passage_id=passage_id, rerank_score=rerank_score, relevance=0.5)
+
+
+def test_scores_go_with_copies_and_leave_what_was_found_as_it_was() -> None:
+    gathered = add_candidates(Gathered(), [candidate("a", fused_score=0.1), candidate("b", fused_score=0.2)], 1)
+    scored, unscored = with_scores(replace(gathered, scores={"a": pair_score("a", 3.0)}), ["a", "b"])
+    assert (scored.rerank_score, scored.relevance) == (3.0, 0.5)
+    assert not unscored.HasField("relevance")
+    assert not gathered.candidates["a"].HasField("rerank_score")
+
+
+def test_traced_are_the_best_and_all_that_were_scored_or_selected() -> None:
+    found = [candidate(f"p{number}", fused_score=1 / (1 + number)) for number in range(60)]
+    gathered = replace(
+        add_candidates(Gathered(), found, 1),
+        scores={"p30": pair_score("p30", 3.0)},
+        evidence=(evidence_pb2.Evidence(evidence_id="E1", passage_id="p40"),),
+    )
+    traces = {trace.passage_id: trace for trace in trace_candidates(gathered)}
+    assert list(traces) == [*(f"p{number}" for number in range(20)), "p30", "p40"]
+    assert traces["p30"].relevance == 0.5
+    assert traces["p40"].evidence_id == "E1"
+    assert not traces["p0"].HasField("relevance")
+
+
+def test_no_more_than_fifty_are_traced() -> None:
+    found = [candidate(f"p{number}") for number in range(70)]
+    scores = {item.passage.passage_id: pair_score(item.passage.passage_id, 0.0) for item in found}
+    assert len(trace_candidates(replace(add_candidates(Gathered(), found, 1), scores=scores))) == 50
 
 
 @given(st.lists(st.sampled_from("abcdef")))

@@ -113,6 +113,20 @@ async def test_legs_are_fused_and_say_what_they_found(travel: Library) -> None:
     assert fused == sorted(fused, reverse=True)
 
 
+async def test_rankings_alone_are_what_a_whole_answer_would_have_ranked(travel: Library) -> None:
+    bench = Bench(travel)
+    request = ask("Who gives approval for travel?")
+    whole = await bench.retrieve(request)
+    request.rankings_only = True
+    response = await bench.retrieve(request)
+    assert not response.candidates
+    assert list(response.rankings) == list(whole.rankings)
+    assert response.keyword_leg_can_match
+    assert (response.index_snapshot, response.permission_version) == (whole.index_snapshot, whole.permission_version)
+    fused = await bench.retrieve(RetrieveRequest(prior_rankings=response.rankings))
+    assert texts(fused) == texts(whole)
+
+
 async def test_a_value_that_was_not_computed_is_absent(travel: Library) -> None:
     response = await Bench(travel).retrieve(ask("approval", KEYWORD))
     assert not response.candidates[0].HasField("dense_score")
