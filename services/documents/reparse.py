@@ -36,17 +36,17 @@ class Reparser:
         self._turns = Turns()
 
     async def reparse(self, principal: Principal, request: ReparseRequest, as_of: datetime | None) -> ReparseResponse:
-        """Reads the pages again. Raises DOCUMENT_NOT_FOUND, PAGE_NOT_FOUND, INVALID_FIELD, NOT_CONFIGURED for OCR."""
+        """Reads the pages again. Raises DOCUMENT_NOT_FOUND, PAGE_NOT_FOUND, INVALID_FIELD, NOT_CONFIGURED for scans."""
         if request.strategy == ParsingStrategy.PARSING_STRATEGY_OCR:
-            raise ServiceError(
-                errors_pb2.ERROR_REASON_NOT_CONFIGURED,
-                "This build reads no scans: a page that is a picture stays without text. Ingest a file that has a text "
-                "layer, such as one made by an OCR program.",
-            )
+            raise _reads_no_scans()
         document = await asyncio.to_thread(self._reader.get_document, principal, request.document_id, 0, as_of)
         if document is None:
             raise not_found(request.document_id)
-        pages = _check_pages(document, request.page_numbers)
+        named = _check_pages(document, request.page_numbers)
+        # No other reading of its text layer helps a page that has none.
+        pages = [page for page in named if page not in document.profile.pages_without_text]
+        if not pages:
+            raise _reads_no_scans()
         async with self._turns.take((principal.tenant_id, request.document_id)):
             return await self._reparse(principal, document, pages, as_of, request.strategy)
 
@@ -87,6 +87,14 @@ class Reparser:
         scope = Scope(documents=DocumentIds(document_ids=[document.document_id]))
         versions = self._reader.allowed_versions(principal, scope, as_of)
         return self._reader.document_passages(versions, document.document_id)
+
+
+def _reads_no_scans() -> ServiceError:
+    return ServiceError(
+        errors_pb2.ERROR_REASON_NOT_CONFIGURED,
+        "This build reads no scans: a page that is a picture stays without text. Ingest a file that has a text "
+        "layer, such as one made by an OCR program.",
+    )
 
 
 def choose_replaced(

@@ -42,8 +42,8 @@ def test_a_failure_stops_unless_the_step_says_otherwise() -> None:
 def test_a_pipeline_searches_first_where_nothing_before_the_search_reads_candidates() -> None:
     assert load_pipelines([BUILT_IN_PIPELINES])["default"].searches_first
     assert read_pipeline(GOOD).searches_first
-    decides = "  - {id: decide, type: query_optimizer, processor: follow_up}\n"
-    assert not read_pipeline(GOOD.replace("  - {id: search", decides + "  - {id: search")).searches_first
+    lists = "  - {id: list, type: retriever, processor: listing}\n"
+    assert not read_pipeline(GOOD.replace("  - {id: search", lists + "  - {id: search")).searches_first
 
 
 def test_the_legacy_word_is_read_as_continue_with_a_warning() -> None:

@@ -321,6 +321,19 @@ async def test_an_encrypted_file_is_read_with_its_password_and_drawn_never(mesh:
     assert await reason_of(drawn) == "FILE_ENCRYPTED"
 
 
+async def test_a_page_without_text_is_refused_at_once_and_the_others_are_read(mesh: Mesh, pdf: NewPdf) -> None:
+    page = pdf("a.pdf")
+    page.line("The first page has nothing but this sentence on it, and that is enough for it.")
+    page.next_page()
+    page.next_page()
+    page.line("The second page is empty.")
+    await mesh.ingest(page.save().read_bytes(), "a.pdf")
+    empty = mesh.call("Reparse", pb.ReparseRequest(document_id="a", page_numbers=[2]))
+    assert await reason_of(empty) == "NOT_CONFIGURED"
+    both = await mesh.call("Reparse", pb.ReparseRequest(document_id="a", page_numbers=[1, 2]))
+    assert both.passage_count == 1
+
+
 async def test_reparsed_pages_get_the_tables_that_the_first_reading_missed(mesh: Mesh, pdf: NewPdf) -> None:
     page = pdf("a.pdf")
     page.line("The first page has nothing but this sentence on it, and that is enough for it.")
