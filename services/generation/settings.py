@@ -18,11 +18,11 @@ class GenerationSettings(BaseSettings):
     cached_token_count: int = Field(default=40_000, ge=0, le=10_000_000)
     """Token vectors kept of units seen before, 768 bytes each: the passes of one request share most of them."""
 
-    min_answerability: float = Field(default=0.35, ge=0.0, le=1.0)
+    min_answerability: float = Field(default=0.33, ge=0.0, le=1.0)
     """Below this estimate (0 to 1, see answerability.py) a part of the question gets no claim. Lower
     answers more and is wrong more often."""
 
-    max_factoid_claim_count: int = Field(default=3, ge=1, le=10)
+    max_factoid_claim_count: int = Field(default=4, ge=1, le=10)
     """Quotes for a question that asks for one fact."""
 
     max_open_claim_count: int = Field(default=5, ge=1, le=20)
