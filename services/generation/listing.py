@@ -30,7 +30,8 @@ _COUNT_WORDS = {
 }  # fmt: skip
 _ANNOUNCED = re.compile(
     # "5.4 Techniques" is the number of a section.
-    rf"(?<![\d.,§])(?<!§ )\b(?P<count>\d{{1,2}}|{'|'.join(_COUNT_WORDS)})\s+(?!(?:percent|days?|hours?|minutes?|seconds?|weeks?|months?|years?)\b)"
+    rf"(?<![\d.,§])(?<!§ )\b(?P<count>\d{{1,2}}|{'|'.join(_COUNT_WORDS)})"
+    r"\s+(?!(?:percent|days?|hours?|minutes?|seconds?|weeks?|months?|years?)\b)"
     r"(?:[^\W\d_][\w-]*\s+){0,3}?[^\W\d_][\w-]*(?:s|n|es)\b",
     re.IGNORECASE,
 )
