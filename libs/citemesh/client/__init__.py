@@ -2,7 +2,7 @@
 
 from citemesh.client import Client
 
-with Client("localhost:50051", token="...") as client:
+with Client("localhost:8470", token="...") as client:
     print(client.ask("How many days of leave are there?").answer.text)
 """
 
