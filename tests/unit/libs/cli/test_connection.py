@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import structlog
 
 from citemesh.cli import mesh
 from citemesh.cli.connection import connect, find_running_mesh
@@ -22,11 +24,21 @@ from citemesh.config.paths import make_run_dir, socket_path
 from citemesh.rpc.calls import call
 from citemesh.rpc.host import hosted
 from citemesh.rpc.spec import ServiceSpec
+from citemesh.telemetry import logs
 from citemesh.v1 import dispatcher_pb2, dispatcher_pb2_grpc
 from tests.conftest import REPO
 from tests.unit.libs.cli.scripted_mesh import Script, make_specs
 
 pytestmark = pytest.mark.usefixtures("_scripted")
+
+
+@pytest.fixture(autouse=True)
+def keep_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Logging is set up once in a process's life, for good, and this process is not the command's."""
+    silent = structlog.make_filtering_bound_logger(logging.CRITICAL)
+    monkeypatch.setattr(logs, "configure_logging", lambda **_: structlog.configure(wrapper_class=silent))
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture

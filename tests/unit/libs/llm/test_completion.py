@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from citemesh.llm.completion import JsonTask, LlmClient
+from citemesh.llm.completion import JsonTask, LlmClient, OnText
 from citemesh.llm.endpoint import Endpoint
 from citemesh.llm.schema import SchemaError, parse_object, take
 from citemesh.rpc.errors import ServiceError
@@ -120,17 +120,36 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
     assert raised.value.reason == errors_pb2.ERROR_REASON_LLM_UNAVAILABLE
 
 
-async def test_a_server_without_schemas_is_asked_for_plain_json() -> None:
+async def ignore(_output: str) -> None:
+    """For calls whose growing output no one reads."""
+
+
+@pytest.mark.parametrize("on_text", [None, ignore])
+async def test_a_server_without_schemas_is_asked_for_plain_json(on_text: OnText | None) -> None:
+    told: list[str] = []
     with serve(Reply(status=400), '{"number": 7}') as script:
-        client = connect(script.base_url)
-        assert (await client.complete(TASK)).value == 7
-        assert (await client.complete(TASK)).value == 7
+        client = LlmClient(Endpoint(script.base_url, "m", timeout_s=5), lambda result, _cost: told.append(result))
+        first = await client.complete(TASK, on_text=on_text)
+        second = await client.complete(TASK, on_text=on_text)
         await client.close()
+    assert first.value == second.value == 7
+    assert (first.cost.model_call_count, second.cost.model_call_count) == (2, 1)
+    assert told == ["error", "ok", "ok"]
     assert [request["response_format"]["type"] for request in script.requests] == [
         "json_schema",
         "json_object",
         "json_object",
     ]
+
+
+async def test_a_refused_schema_spends_a_call_of_the_budget() -> None:
+    with serve(Reply(status=400), "no") as script:
+        client = connect(script.base_url, max_attempt_count=5)
+        with pytest.raises(ServiceError) as raised:
+            await client.complete(TASK, max_call_count=3)
+        await client.close()
+    assert raised.value.metadata["attempts"] == "3"
+    assert len(script.requests) == 3
 
 
 async def test_each_call_is_told() -> None:

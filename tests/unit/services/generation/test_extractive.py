@@ -111,6 +111,19 @@ def test_a_list_with_items_missing_is_not_complete(answer: Answer) -> None:
     assert any("3" in caveat for caveat in made.caveats)
 
 
+def test_the_count_of_retrieval_goes_before_a_guess_from_the_lead_line(answer: Answer) -> None:
+    question = make_question(
+        "Which types of protection are used during training?",
+        intent=question_pb2.INTENT_LISTING,
+        answer_type=question_pb2.ANSWER_TYPE_LIST,
+    )
+    text = LIST.replace("We use three types", "On 8 machines, we use these types")
+    made = answer(make_request(question, text, listing=generation_pb2.ListingContext(expected_count=3)))
+    assert len(made.items) == made.expected_count == 3
+    assert answer(make_request(question, text)).expected_count == 8
+    assert made.complete_answer_found
+
+
 def test_items_that_retrieval_gathered_are_quoted_over_several_passages(answer: Answer) -> None:
     first = make_evidence("We use two types of protection during training: dropout comes first.", 1)
     second = make_evidence("Label smoothing of 0.1 protects during training as well. It hurts perplexity.", 2)

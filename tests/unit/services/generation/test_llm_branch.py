@@ -53,6 +53,16 @@ async def test_quotes_are_found_up_to_white_space_and_cited(encoder: EncoderToke
     assert response.answer.complete_answer_found
 
 
+async def test_markers_count_citations_in_the_order_of_claims(encoder: EncoderTokens) -> None:
+    both = [{"evidence_id": "E1", "quote": "45 EUR a day"}, {"evidence_id": "E1", "quote": "Meals are paid"}]
+    output = write(claim("Meals: 45 EUR.", "", citations=both), claim("No wine.", "Alcohol is never paid."))
+    with serve(output) as script:
+        bench = Bench(encoder, script.base_url)
+        answer = (await bench.generator.generate(make_request("What is paid?", TEXT))).answer
+        await bench.llm.close()
+    assert answer.text == "Meals: 45 EUR. [1][2]\nNo wine. [3]"
+
+
 async def test_a_claim_whose_quote_is_nowhere_is_left_out(encoder: EncoderTokens) -> None:
     output = write(
         claim("Wine is paid.", "Wine is paid."), claim("No.", "Alcohol is never paid."), claim("X", "45 EUR", "E9")

@@ -10,6 +10,7 @@ import pytest
 from citemesh.auth.principal import Principal
 from citemesh.rpc.errors import ServiceError
 from citemesh.v1 import errors_pb2
+from citemesh.v1.answer_pb2 import ClaimVerdict
 from citemesh.v1.validation_pb2 import DecideReviewRequest, ListReviewsRequest, ReviewState
 from services.validation.reviews import ReviewQueue
 from tests.unit.services.validation.builders import NOW, request
@@ -39,6 +40,23 @@ def test_people_see_their_own_and_reviewers_all_of_their_tenant(queue: ReviewQue
     assert len(queue.list(everything, REVIEWER).reviews) == 2
     assert not queue.list(everything, COLLEAGUE).reviews
     assert not queue.list(everything, STRANGER).reviews
+
+
+@pytest.mark.parametrize("state", [None, ReviewState.REVIEW_STATE_REJECTED, RELEASED])
+def test_who_asked_sees_the_answer_only_once_released(
+    queue: ReviewQueue, state: ReviewState.ValueType | None
+) -> None:
+    withheld = request("Question?", [], [])
+    withheld.answer.text = "Withheld. [1]"
+    review_id = queue.add(withheld, [ClaimVerdict(claim_id="C1")], ASKER, NOW)
+    if state is not None:
+        queue.decide(DecideReviewRequest(review_id=review_id, state=state), REVIEWER, NOW)
+    (own,) = queue.list(ListReviewsRequest(), ASKER).reviews
+    assert own.question == "Question?"
+    assert (own.HasField("answer"), bool(own.verdicts)) == (state == RELEASED, state == RELEASED)
+    (full,) = queue.list(ListReviewsRequest(), REVIEWER).reviews
+    assert full.answer.text == "Withheld. [1]"
+    assert len(full.verdicts) == 1
 
 
 def test_pages_follow_one_another(queue: ReviewQueue) -> None:
