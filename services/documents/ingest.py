@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import structlog
 from citemesh.auth.principal import Principal
 from citemesh.rpc.errors import ServiceError, reason_name
 from citemesh.store.contract import StoredVersion, StoreReader, StoreWriter
+from citemesh.store.versions import find_same
 from citemesh.telemetry import names
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import errors_pb2
@@ -68,7 +69,7 @@ class Ingester:
             self._pending -= 1
 
     async def ingest(self, principal: Principal, upload: Upload) -> StoredVersion:
-        """Stores an upload as a new document or version; content and dates as stored before change nothing.
+        """Stores an upload as a new document or version; what is stored already changes at most the access.
 
         Raises PERMISSION_DENIED, the FILE_ and PARSE_ errors and those of the store. Until the store has committed
         nothing of the file is visible.
@@ -83,8 +84,11 @@ class Ingester:
     async def _ingest(self, principal: Principal, upload: Upload) -> StoredVersion:
         header = upload.header
         versions = await asyncio.to_thread(refuse_hidden, self._reader, self._writer, principal, header.document_id)
-        known = _find_same(versions, upload)
+        known = find_same(versions, header, upload.content_hash, header.title)
         if known is not None:
+            if header.HasField("access") and _readers(header.access) != _readers(known.access):
+                await asyncio.to_thread(self._set_access, principal, header)
+                known.access.CopyFrom(header.access)
             return StoredVersion(known, INGEST_RESULT_UNCHANGED)
         read = await self._documents.read(upload.path, header.file_name, header.password)
         document = _describe(header, upload, read)
@@ -103,6 +107,10 @@ class Ingester:
             )
         return stored
 
+    def _set_access(self, principal: Principal, header: IngestHeader) -> None:
+        refuse_hidden(self._reader, self._writer, principal, header.document_id)
+        self._writer.set_access(principal.tenant_id, header.document_id, header.access)
+
     def _store(
         self, principal: Principal, document: Document, read: ReadDocument, vectors: Vectors, file: Path
     ) -> StoredVersion:
@@ -116,29 +124,6 @@ class Ingester:
             vectors=vectors,
             file=file,
         )
-
-
-def _find_same(versions: Sequence[Document], upload: Upload) -> Document | None:
-    """The stored version that this upload says again; None where reading it may change something.
-
-    Of the versions with the upload's dates (newest first) only the last counts: content that was corrected since and is
-    sent again is a new correction.
-    """
-    header = upload.header
-    same_dates = (version for version in versions if _has_dates(version, header))
-    last = next(same_dates, None)
-    if last is None or last.content_hash != upload.content_hash:
-        return None
-    if header.title and header.title != last.title:
-        return None
-    return last if not header.HasField("access") or _readers(header.access) == _readers(last.access) else None
-
-
-def _has_dates(version: Document, header: IngestHeader) -> bool:
-    return all(
-        version.HasField(field) == header.HasField(field) and getattr(version, field) == getattr(header, field)
-        for field in ("effective_from_time", "effective_to_time")
-    )
 
 
 def _readers(access: AccessPolicy) -> tuple[bool, frozenset[str], frozenset[str]]:

@@ -69,7 +69,7 @@ async def start(context: StartContext) -> DocumentsService:
     encoder = PassageEncoder(loaded, settings.encode_batch_size)
     uploads = UploadFolder(context.state_dir / "uploads", settings.max_file_size_bytes)
     limits = settings.sandbox_limits()
-    sandbox = ParserSandbox(limits, settings.parsers(), uploads.path)
+    sandbox = ParserSandbox(limits, settings.parsers(), uploads.path, settings.max_waiting_parses)
     documents = DocumentReader(sandbox, limits, settings.lengths(), encoder.count_tokens, settings.max_file_size_bytes)
     writer = await asyncio.to_thread(open_writer, context.state_dir)
     reader = await asyncio.to_thread(open_reader, context.state_dir)

@@ -28,6 +28,12 @@ class DocumentsSettings(BaseSettings):
     parser_count: int = Field(default=0, ge=0, le=256)
     """Parser processes at a time; 0: as many as the process has cores. Other files wait their turn."""
 
+    max_waiting_parses: int = Field(default=256, ge=0)
+    """Files that wait for a parser at once, to be taken in, read again or drawn; more are refused as overload.
+
+    Below `max_pending_ingests`, a file can be refused after it was received.
+    """
+
     parse_memory_mib: int = Field(default=1024, ge=256)
     """Address space of a parser process, in MiB."""
 

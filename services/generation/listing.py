@@ -111,15 +111,13 @@ def fill_items(
     question = request.parsed_question
     if question.intent != question_pb2.INTENT_LISTING and question.answer_type != question_pb2.ANSWER_TYPE_LIST:
         return
-    announced: int | None = None
+    announced: int | None = None  # a guess from the words before the list, where retrieval did not count
     for claim, pick in claims:
         if pick.is_item:
             answer.items.append(answer_pb2.ListItem(text=claim.text, citations=claim.citations))
             unit = scene.units[pick.unit]
             announced = announced or read_expected_count(unit.lead)
-    expected = announced
-    if expected is None and request.HasField("listing") and request.listing.HasField("expected_count"):
-        expected = request.listing.expected_count
+    expected = request.listing.expected_count if request.listing.HasField("expected_count") else announced
     if expected is None and question.HasField("requested_count"):
         expected = question.requested_count
     if expected is not None and answer.items:

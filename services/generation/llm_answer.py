@@ -86,6 +86,7 @@ def finish_draft(draft: Draft, request: generation_pb2.GenerateRequest) -> answe
     answer = answer_pb2.AnswerWithEvidence(context_structured=True, language=question.language or "en")
     dropped = 0
     lines: list[str] = []
+    number = 0
     for drafted in draft.claims:
         citations = find_citations(evidence, drafted.citations)
         if not citations:
@@ -96,7 +97,10 @@ def finish_draft(draft: Draft, request: generation_pb2.GenerateRequest) -> answe
         answer.claims.add(claim_id=claim_id, text=drafted.text, citations=citations, sub_question_index=part)
         if drafted.is_list_item:
             answer.items.add(text=drafted.text, citations=citations)
-        lines.append(f"{'- ' if drafted.is_list_item else ''}{drafted.text} [{len(answer.claims)}]")
+        # Markers count citations in the order of claims, not claims.
+        markers = "".join(f"[{number + place}]" for place in range(1, len(citations) + 1))
+        number += len(citations)
+        lines.append(f"{'- ' if drafted.is_list_item else ''}{drafted.text} {markers}")
     answer.text = "\n".join(lines)
     answered = {claim.sub_question_index for claim in answer.claims}
     said_open = {part for part in draft.unanswered_parts if 0 <= part < part_count}

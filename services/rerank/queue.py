@@ -179,6 +179,8 @@ class ScoringQueue(Generic[Result]):
             started = time.monotonic()
             try:
                 results = self._run_batch([pair for _, pair in batch])
+                if len(results) != len(batch):
+                    raise ValueError(f"{len(results)} results for {len(batch)} pairs")
             except Exception as error:  # noqa: BLE001  # the runtime's share no base; a worker outlives any
                 _log.error("rerank.model_failed", error_type=type(error).__name__)
                 self._finish(job, batch, None)

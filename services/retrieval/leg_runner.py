@@ -64,15 +64,18 @@ class LegRunner:
             pattern: loop.run_in_executor(self._threads, self._run_leg, pattern, asked, versions, hit_count)
             for pattern, asked in texts.items()
         }
-        if tasks:
-            await asyncio.wait(tasks.values(), timeout=timeout_s)
+        try:
+            if tasks:
+                await asyncio.wait(tasks.values(), timeout=timeout_s)
+        finally:
+            # Also where the caller left: what is queued never starts; what runs ends by itself, its result is dropped.
+            for task in tasks.values():
+                task.cancel()
         outcomes = []
         for pattern, task in tasks.items():
-            if task.done():
+            if not task.cancelled():
                 outcomes.append(task.result())
             else:
-                # Its thread ends by itself; the result is dropped.
-                task.cancel()
                 late = reason_name(errors_pb2.ERROR_REASON_DEADLINE_EXCEEDED)
                 outcomes.append(LegOutcome(pattern, duration_s=time.monotonic() - started, error_reason=late))
         for outcome in outcomes:

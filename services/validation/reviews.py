@@ -1,7 +1,7 @@
 """The queue of answers withheld for review, in SQLite; it outlives the process.
 
 A tenant is a partition: no call reaches a review of another one. Within it, people see the reviews of their own
-questions, and members of the reviewers' group see and decide all.
+questions, without the answer until it is released; members of the reviewers' group see and decide all.
 """
 
 from __future__ import annotations
@@ -84,7 +84,10 @@ class ReviewQueue:
         return review.review_id
 
     def list(self, request: validation_pb2.ListReviewsRequest, principal: Principal) -> ReviewPage:
-        """A page of what `principal` may see. Raises ServiceError INVALID_FIELD for a token that none of ours is."""
+        """A page of what `principal` may see; who is no reviewer sees answer and verdicts of released reviews only.
+
+        Raises ServiceError INVALID_FIELD for a token that none of ours is.
+        """
         size = request.page_size or DEFAULT_PAGE_SIZE
         query = (
             "SELECT position, review FROM reviews WHERE tenant_id = ? AND position > ?"
@@ -102,6 +105,12 @@ class ReviewQueue:
         with self._lock, closing(self._connection.execute(query, values)) as cursor:
             rows = cursor.fetchall()
         page = [Review.FromString(blob) for _, blob in rows[:size]]
+        if not self._is_reviewer(principal):
+            for review in page:
+                if review.state != ReviewState.REVIEW_STATE_RELEASED:
+                    # What the gate withheld stays withheld from whoever asked.
+                    review.ClearField("answer")
+                    review.ClearField("verdicts")
         return ReviewPage(page, str(rows[size - 1][0]) if len(rows) > size else "")
 
     def decide(self, request: validation_pb2.DecideReviewRequest, principal: Principal, now: datetime) -> Review:

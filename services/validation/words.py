@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from threading import Lock
 from typing import Final
 
 import snowballstemmer  # type: ignore[import-untyped]  # it ships no types
@@ -14,6 +15,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?。？！])[\"'”’)\]]*\s+(?=[^\s
 _LINK_TARGET: Final = re.compile(r"\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _MARKER: Final = re.compile(r"\s*\[\d{1,3}\]")
 _STEMMER: Final = snowballstemmer.stemmer("english")
+_stemming = Lock()
 
 FUNCTION_WORDS: Final = frozenset(
     """a an the this that these those some any each every either neither both all no not nor and or but if then than
@@ -45,7 +47,11 @@ def fold(text: str) -> str:
 def stem(word: str) -> str:
     """The stem of a lower-case word; words with digits stay whole."""
     plain = word.removesuffix("'s").removesuffix("'")
-    return plain if any(character.isdigit() for character in plain) else str(_STEMMER.stemWord(plain))
+    if any(character.isdigit() for character in plain):
+        return plain
+    # The library's stemmer keeps the word it works on in itself.
+    with _stemming:
+        return str(_STEMMER.stemWord(plain))
 
 
 def content_stems(text: str) -> list[str]:

@@ -104,6 +104,8 @@ class LlmClient:
                 on_text = None  # what was shown of a broken attempt is not shown twice
                 if max_token_count is not None and _spent(cost) >= max_token_count:
                     break
+                if max_call_count and cost.model_call_count >= max_call_count:
+                    break
                 continue
             self._on_call("ok", output.cost)
             return Completion(value, cost)
@@ -132,7 +134,7 @@ class LlmClient:
         cost.model_call_count += 1
         async with self._mapped_errors(), asyncio.timeout(left_s):
             options = self._options(task, messages, left_s, max_token_count, cost)
-            output = await (self._read_stream(options, on_text) if on_text else self._read_whole(options))
+            output = await (self._read_stream(options, on_text, cost) if on_text else self._read_whole(options, cost))
         cost.prompt_token_count += output.cost.prompt_token_count
         cost.completion_token_count += output.cost.completion_token_count
         return output
@@ -158,17 +160,21 @@ class LlmClient:
             "response_format": strict if self._takes_schema else {"type": "json_object"},
         }
 
-    async def _read_whole(self, options: dict[str, Any]) -> _Output:
+    async def _create(self, options: dict[str, Any], cost: budget_pb2.Cost) -> Any:
+        """The server's response or stream; asked once more for plain JSON where it refuses a schema."""
         try:
-            response = await self._client.chat.completions.create(**options)
+            return await self._client.chat.completions.create(**options)
         except openai.BadRequestError:
-            if not self._takes_schema:
+            if options["response_format"]["type"] != "json_schema":
                 raise
-            # Not every server knows json_schema; the check on our side holds either way.
-            self._takes_schema = False
-            response = await self._client.chat.completions.create(
-                **{**options, "response_format": {"type": "json_object"}}
-            )
+        # Not every server knows json_schema; the check on our side holds either way. The refused call counts too.
+        self._on_call("error", budget_pb2.Cost(model_call_count=1))
+        self._takes_schema = False
+        cost.model_call_count += 1
+        return await self._client.chat.completions.create(**{**options, "response_format": {"type": "json_object"}})
+
+    async def _read_whole(self, options: dict[str, Any], cost: budget_pb2.Cost) -> _Output:
+        response = await self._create(options, cost)
         if not response.choices:
             return _Output("", "empty", _read_usage(response.usage))
         choice = response.choices[0]
@@ -179,13 +185,11 @@ class LlmClient:
             _read_usage(response.usage),
         )
 
-    async def _read_stream(self, options: dict[str, Any], on_text: OnText) -> _Output:
+    async def _read_stream(self, options: dict[str, Any], on_text: OnText, cost: budget_pb2.Cost) -> _Output:
         parts: list[str] = []
         finish_reason = ""
         usage: Any = None
-        stream = await self._client.chat.completions.create(
-            **options, stream=True, stream_options={"include_usage": True}
-        )
+        stream = await self._create({**options, "stream": True, "stream_options": {"include_usage": True}}, cost)
         try:
             async for chunk in stream:
                 usage = chunk.usage or usage

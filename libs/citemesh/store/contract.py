@@ -170,8 +170,9 @@ class StoreWriter(Protocol):
         (parent_id is a section_id of `sections`, or empty). `vectors`: [len(passages), dimensions], of length 1.
         `file`: the original file; its bytes are copied, so the caller may remove it afterwards.
 
-        UNCHANGED where a stored version has the same content_hash and effective times and none with the same start was
-        stored after it; then nothing but access is stored. The result's document is the stored one in every case.
+        UNCHANGED where a stored version has the same content_hash, effective times and (where given) title, and none
+        with the same start was stored after it; then nothing but access is stored. The result's document is the stored
+        one in every case.
         """
         ...
 

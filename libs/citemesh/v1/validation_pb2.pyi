@@ -193,11 +193,11 @@ class Review(message.Message):
     """Why it was decided so."""
     @builtins.property
     def answer(self) -> answer_pb2.AnswerWithEvidence:
-        """The answer as withheld."""
+        """The answer as withheld; whoever is no reviewer gets it only once it is RELEASED."""
 
     @builtins.property
     def verdicts(self) -> containers.RepeatedCompositeFieldContainer[answer_pb2.ClaimVerdict]:
-        """Its verdicts."""
+        """Its verdicts, under the same rule."""
 
     @builtins.property
     def create_time(self) -> timestamp_pb2.Timestamp:

@@ -10,12 +10,15 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import structlog
 
+from citemesh.rpc.errors import ServiceError
+from citemesh.v1 import errors_pb2
 from services.documents.parsing.blocks import ParsedDocument, from_json
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.request import ParseRequest, RenderRequest
@@ -49,12 +52,17 @@ class SandboxLimits:
 
 
 class ParserSandbox:
-    """Starts at most `max_children` parsers at a time; the others wait their turn."""
+    """Starts at most `max_children` parsers at a time; up to `max_waiting` others wait their turn.
 
-    def __init__(self, limits: SandboxLimits, max_children: int, temp_dir: Path) -> None:
+    Calls beyond raise ServiceError OVERLOADED.
+    """
+
+    def __init__(self, limits: SandboxLimits, max_children: int, temp_dir: Path, max_waiting: int = 256) -> None:
         self._limits = limits
         self._turns = asyncio.Semaphore(max_children)
         self._temp_dir = temp_dir
+        self._max_waiting = max_waiting
+        self._waiting = 0
 
     async def parse(
         self, path: Path, file_name: str, password: str = "", layout_pages: tuple[int, ...] = ()
@@ -78,7 +86,7 @@ class ParserSandbox:
         return png, [int(index) for index in reply.get("highlighted", [])], int(reply.get("page_count", 0))
 
     async def _serve(self, task: str, request: dict[str, Any], path: Path) -> dict[str, Any]:
-        async with self._turns:
+        async with self._take_turn():
             size_bytes = (await asyncio.to_thread(path.stat)).st_size
             cpu_s, wall_s = self._limits.times_for(size_bytes)
             message = {
@@ -92,7 +100,24 @@ class ParserSandbox:
             }
             with tempfile.TemporaryDirectory(dir=self._temp_dir, prefix="parse-") as folder:
                 data, code = await _run_child(json.dumps(message).encode(), Path(folder), wall_s)
-        return _read_reply(data, code, self._limits, cpu_s, wall_s)
+        # Away from the event loop: a reply may have hundreds of MiB.
+        return await asyncio.to_thread(_read_reply, data, code, self._limits, cpu_s, wall_s)
+
+    @contextlib.asynccontextmanager
+    async def _take_turn(self) -> AsyncIterator[None]:
+        if self._turns.locked() and self._waiting >= self._max_waiting:
+            raise ServiceError(
+                errors_pb2.ERROR_REASON_OVERLOADED, f"{self._waiting} files wait to be read: ask again later."
+            )
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._turns.release()
 
 
 async def _run_child(message: bytes, folder: Path, wall_s: float) -> tuple[bytes, int | None]:
@@ -135,7 +160,9 @@ async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> byte
     while part := await process.stdout.read(_READ_SIZE):
         size += len(part)
         if size > _MAX_REPLY_BYTES:
-            raise TimeoutError
+            raise ParseRefused(
+                RefusalReason.TOO_LARGE, f"The file holds more than the {_MAX_REPLY_BYTES // _MIB} MiB that are read."
+            )
         parts.append(part)
     return b"".join(parts)
 

@@ -14,19 +14,11 @@ from citemesh.store.contract import Vectors
 from citemesh.store.embedded.analysis import stem_words
 from citemesh.store.embedded.quantize import quantize
 from citemesh.store.labels import canonical_label, section_labels
-from citemesh.store.versions import ALWAYS, OPEN
 from citemesh.v1.document_pb2 import AccessPolicy, Document, Section
 from citemesh.v1.evidence_pb2 import Passage
 
 EVERYONE = AccessPolicy()
 EVERYONE.everyone.SetInParent()
-
-
-def span_of(document: Document) -> tuple[int, int]:
-    """The effective times in microseconds, ALWAYS and OPEN where absent."""
-    start = document.effective_from_time.ToMicroseconds() if document.HasField("effective_from_time") else ALWAYS
-    end = document.effective_to_time.ToMicroseconds() if document.HasField("effective_to_time") else OPEN
-    return start, end
 
 
 def write_access(connection: sqlite3.Connection, document_row: int, access: AccessPolicy) -> None:

@@ -23,12 +23,12 @@ from citemesh.store.embedded.quantize import quantize
 from citemesh.store.embedded.rows import (
     EVERYONE,
     complete_passages,
-    span_of,
     write_access,
     write_languages,
     write_passages,
     write_sections,
 )
+from citemesh.store.versions import find_same, span_of
 from citemesh.v1 import errors_pb2
 from citemesh.v1.document_pb2 import AccessPolicy, Document, DocumentProfile, Section
 from citemesh.v1.documents_pb2 import (
@@ -105,7 +105,7 @@ class EmbeddedWriter:
             self._check_vectors(connection, passages, vectors)
             row, known = _find_or_add_document(connection, tenant_id, document)
             versions = _read_versions(connection, row)
-            same = _find_same(versions, document)
+            same = find_same(versions, document, document.content_hash, document.title)
             if same is not None:
                 if document.HasField("access"):
                     record_change(connection, tenant_id, None, permissions=True)
@@ -312,15 +312,6 @@ def _read_versions(connection: sqlite3.Connection, document_row: int) -> list[Do
         "SELECT document FROM versions WHERE document_row = ? ORDER BY document_version DESC", (document_row,)
     )
     return [Document.FromString(row[0]) for row in rows]
-
-
-def _find_same(versions: Sequence[Document], given: Document) -> Document | None:
-    """The stored version that `given` repeats; one that was corrected since (same start) does not count."""
-    start, end = span_of(given)
-    for stored in versions:
-        if span_of(stored)[0] == start:
-            return stored if stored.content_hash == given.content_hash and span_of(stored)[1] == end else None
-    return None
 
 
 def _complete_document(given: Document, document_version: int, passage_count: int) -> Document:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citemesh.store.versions import ALWAYS, OPEN, VersionSpan, choose_in_force, find_boundaries
+from citemesh.store.versions import ALWAYS, OPEN, VersionSpan, choose_in_force, find_boundaries, find_same
+from citemesh.v1.document_pb2 import Document
 
 
 @st.composite
@@ -55,3 +58,31 @@ def test_the_order_of_the_versions_does_not_matter(spans: list[VersionSpan], at_
 def test_between_two_boundaries_the_choice_is_the_same(spans: list[VersionSpan], at_us: int) -> None:
     earlier = max((moment for moment in find_boundaries(spans) if moment <= at_us), default=ALWAYS)
     assert choose_in_force(spans, earlier) == choose_in_force(spans, at_us)
+
+
+def stored(number: int, content: str, start: int | None, end: int | None, title: str = "Rules") -> Document:
+    document = Document(document_version=number, content_hash=content, title=title)
+    if start is not None:
+        document.effective_from_time.CopyFrom(Timestamp(seconds=start))
+    if end is not None:
+        document.effective_to_time.CopyFrom(Timestamp(seconds=end))
+    return document
+
+
+@pytest.mark.parametrize(
+    ("given_again", "repeated"),
+    [
+        (stored(0, "a", 5, 9), 1),
+        (stored(0, "a", 5, 9, title=""), 1),
+        (stored(0, "a", 5, 9, title="Lamps"), None),
+        (stored(0, "a", 5, None), None),
+        (stored(0, "b", 5, 9), None),
+        (stored(0, "c", 7, None), 3),
+        (stored(0, "b", 7, 9), None),  # corrected since by version 3, which has another end
+        (stored(0, "a", None, None), None),
+    ],
+)
+def test_a_file_repeats_only_the_last_version_of_its_start(given_again: Document, repeated: int | None) -> None:
+    versions = [stored(3, "c", 7, None), stored(2, "b", 7, 9), stored(1, "a", 5, 9)]
+    same = find_same(versions, given_again, given_again.content_hash, given_again.title)
+    assert (same and same.document_version) == repeated

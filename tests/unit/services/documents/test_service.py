@@ -133,6 +133,35 @@ async def test_content_that_was_corrected_since_is_a_correction_again(mesh: Mesh
         assert (await mesh.ingest(content)).document.document_version == version
 
 
+async def test_content_that_another_end_replaced_is_a_correction_again(mesh: Mesh) -> None:
+    await mesh.ingest(RULES, effective_from_time=NEW_YEAR)
+    later = Timestamp(seconds=NEW_YEAR.seconds + 86400)
+    await mesh.ingest(RULES + "\nAnd by day.\n", effective_from_time=NEW_YEAR, effective_to_time=later)
+    again = await mesh.ingest(RULES, effective_from_time=NEW_YEAR)
+    assert (again.result, again.document.document_version) == (pb.INGEST_RESULT_NEW_VERSION, 3)
+
+
+async def test_an_older_period_sent_again_stays_as_it_is(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    last_year: dict[str, Any] = {
+        "effective_from_time": Timestamp(seconds=NEW_YEAR.seconds - 365 * 86400),
+        "effective_to_time": NEW_YEAR,
+    }
+    await mesh.ingest(RULES, **last_year)
+    await mesh.ingest(RULES + "\nAnd by day.\n", effective_from_time=NEW_YEAR)
+    monkeypatch.setattr(DocumentReader, "read", lambda *_: pytest.fail("the file was read again"))
+    again = await mesh.ingest(RULES, **last_year)
+    assert (again.result, again.document.document_version) == (pb.INGEST_RESULT_UNCHANGED, 1)
+
+
+async def test_another_title_is_a_new_version_and_none_keeps_the_title(mesh: Mesh) -> None:
+    await mesh.ingest(RULES)
+    renamed = await mesh.ingest(RULES, title="Lamp rules")
+    assert (renamed.result, renamed.document.title) == (pb.INGEST_RESULT_NEW_VERSION, "Lamp rules")
+    again = await mesh.ingest(RULES, access=ONLY_HR)
+    assert (again.result, again.document.title) == (pb.INGEST_RESULT_UNCHANGED, "Lamp rules")
+    assert again.document.access == ONLY_HR
+
+
 async def test_the_same_content_with_an_access_policy_changes_access_only(mesh: Mesh) -> None:
     await mesh.ingest(RULES)
     again = await mesh.ingest(RULES, access=ONLY_HR)
@@ -277,6 +306,22 @@ async def test_too_many_at_once_are_refused_as_overload(monkeypatch: pytest.Monk
     results = await asyncio.gather(mesh.ingest(RULES, "a.md"), mesh.ingest(RULES, "b.md"), return_exceptions=True)
     assert sorted(type(result).__name__ for result in results) == ["IngestResponse", "ServiceError"]
     assert (await mesh.ingest(RULES, "b.md")).document.document_id == "b"
+    await mesh.service.close()
+
+
+async def test_too_many_files_waiting_for_a_parser_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pdf: NewPdf
+) -> None:
+    limits = {"CITEMESH_DOCUMENTS_PARSER_COUNT": "1", "CITEMESH_DOCUMENTS_MAX_WAITING_PARSES": "0"}
+    mesh = await start(monkeypatch, tmp_path / "state", **limits)
+    page = pdf("a.pdf")
+    page.line("The lamp shall burn from the setting of the sun.")
+    await mesh.ingest(page.save().read_bytes(), "a.pdf")
+    request = pb.RenderPageRequest(document_id="a", page_number=1)
+    both = asyncio.gather(*(mesh.call("RenderPage", request) for _ in range(2)), return_exceptions=True)
+    (refused,) = (result for result in await both if isinstance(result, ServiceError))
+    assert reason_name(refused.reason) == "OVERLOADED"
+    assert (await mesh.call("RenderPage", request)).png
     await mesh.service.close()
 
 

@@ -199,6 +199,17 @@ async def test_a_failing_model_fails_its_caller_and_not_the_next() -> None:
         assert await queue.run([make_pair(4)], None) == [4]
 
 
+async def test_too_few_results_fail_their_caller_and_not_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model()
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "score", lambda pairs: [1.0] if len(pairs) == 1 else [])
+        async with running(model, batch_size=2) as queue:
+            with pytest.raises(ServiceError) as caught:
+                await asyncio.wait_for(queue.run([make_pair(1)] * 2, None), 5)
+            assert caught.value.reason == errors_pb2.ERROR_REASON_MODEL_UNAVAILABLE
+            assert await asyncio.wait_for(queue.run([make_pair(4)], None), 5) == [1.0]
+
+
 async def test_close_ends_waiting_callers_and_refuses_new_ones() -> None:
     model = Model()
     model.gate.clear()

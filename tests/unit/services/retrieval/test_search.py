@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import Callable
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -44,10 +46,18 @@ class SlowLeg:
 
     def __init__(self) -> None:
         self.let_go = threading.Event()
+        self.started = 0
 
     def search(self, text: str, versions: VersionFilter, limit: int) -> list[Hit]:
+        self.started += 1
         self.let_go.wait(10)
         return []
+
+
+async def wait_until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not holds():  # noqa: ASYNC110  # what is awaited happens on another thread
+            await asyncio.sleep(0.01)
 
 
 class Bench:
@@ -240,6 +250,24 @@ async def test_a_slow_leg_does_not_hold_up_the_others(travel: Library) -> None:
     slow.let_go.set()
     assert response.candidates
     assert [report.error_reason for report in response.leg_reports] == ["", "DEADLINE_EXCEEDED"]
+
+
+async def test_a_cancelled_call_leaves_no_leg_in_the_queue(travel: Library) -> None:
+    slow = SlowLeg()
+    bench = Bench(travel, slow)
+    # Four threads, all held by other calls: what comes now waits.
+    others = [asyncio.create_task(bench.retrieve(ask(f"approval {number}", DENSE))) for number in range(4)]
+    await wait_until(lambda: slow.started == 4)
+    call = asyncio.create_task(bench.retrieve(ask("hotels", DENSE)))
+    queue = bench.runner._threads._work_queue
+    await wait_until(lambda: queue.qsize() == 1)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    slow.let_go.set()
+    await asyncio.gather(*others)
+    await asyncio.to_thread(bench.runner.close)
+    assert slow.started == 4
 
 
 async def test_another_encoder_is_refused(travel: Library) -> None:

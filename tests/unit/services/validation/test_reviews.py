@@ -43,9 +43,7 @@ def test_people_see_their_own_and_reviewers_all_of_their_tenant(queue: ReviewQue
 
 
 @pytest.mark.parametrize("state", [None, ReviewState.REVIEW_STATE_REJECTED, RELEASED])
-def test_who_asked_sees_the_answer_only_once_released(
-    queue: ReviewQueue, state: ReviewState.ValueType | None
-) -> None:
+def test_who_asked_sees_the_answer_only_once_released(queue: ReviewQueue, state: ReviewState.ValueType | None) -> None:
     withheld = request("Question?", [], [])
     withheld.answer.text = "Withheld. [1]"
     review_id = queue.add(withheld, [ClaimVerdict(claim_id="C1")], ASKER, NOW)

@@ -7,12 +7,14 @@ import asyncio
 import json
 import os
 import resource
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from services.documents.parsing import sandbox as sandbox_module
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.request import RenderRequest
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits
@@ -79,6 +81,35 @@ async def test_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_p
     run_instead(monkeypatch, "def act(job): return bytearray(2 << 30)")
     sandbox = ParserSandbox(SandboxLimits(memory_bytes=512 << 20, wall_s=40, cpu_s=20), 1, tmp_path)
     assert (await refuse(sandbox, tmp_path / "a")).reason is RefusalReason.TOO_MUCH_MEMORY
+
+
+async def test_too_long_a_reply_is_told_as_too_large(
+    monkeypatch: pytest.MonkeyPatch, sandbox: ParserSandbox, tmp_path: Path
+) -> None:
+    run_instead(
+        monkeypatch,
+        "from services.documents.parsing.blocks import ParsedDocument\n"
+        "def act(job): return ParsedDocument('text', title='x' * 9000)",
+    )
+    monkeypatch.setattr(sandbox_module, "_MAX_REPLY_BYTES", 5000)
+    assert (await refuse(sandbox, tmp_path / "a")).reason is RefusalReason.TOO_LARGE
+
+
+async def test_replies_are_decoded_away_from_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, sandbox: ParserSandbox, tmp_path: Path
+) -> None:
+    threads: list[threading.Thread] = []
+    decode = sandbox_module._read_reply
+
+    def note(*arguments: Any) -> dict[str, Any]:
+        threads.append(threading.current_thread())
+        return decode(*arguments)
+
+    monkeypatch.setattr(sandbox_module, "_read_reply", note)
+    (tmp_path / "a").write_text("Some text.")
+    await sandbox.parse(tmp_path / "a", "a.txt")
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 @pytest.mark.parametrize(
