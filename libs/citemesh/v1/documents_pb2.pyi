@@ -35,7 +35,7 @@ class _IngestResultEnumTypeWrapper(enum_type_wrapper._EnumTypeWrapper[_IngestRes
     INGEST_RESULT_NEW_VERSION: _IngestResult.ValueType  # 2
     """A new version of a known document."""
     INGEST_RESULT_UNCHANGED: _IngestResult.ValueType  # 3
-    """The same content and dates as a stored version: nothing was stored."""
+    """The same content, dates and title as a stored version: at most access was changed."""
 
 class IngestResult(_IngestResult, metaclass=_IngestResultEnumTypeWrapper):
     """IngestResult says what an ingest did."""
@@ -47,7 +47,7 @@ INGEST_RESULT_CREATED: IngestResult.ValueType  # 1
 INGEST_RESULT_NEW_VERSION: IngestResult.ValueType  # 2
 """A new version of a known document."""
 INGEST_RESULT_UNCHANGED: IngestResult.ValueType  # 3
-"""The same content and dates as a stored version: nothing was stored."""
+"""The same content, dates and title as a stored version: at most access was changed."""
 
 @typing.final
 class IngestHeader(message.Message):
