@@ -84,7 +84,7 @@ class Host:
         """
         try:
             await self._start()
-        except BaseException:
+        except BaseException:  # a cancelled start closes what it opened, too; raised again
             await self._closing.aclose()
             raise
 
@@ -246,7 +246,7 @@ async def serve(
         return
     try:
         await starting
-    except BaseException:
+    except BaseException:  # whatever ended the start, nobody waits for a signal; raised again
         await _cancel(first_signal)
         raise
     # What is loaded by now stays: the garbage collector need not look at it again and again.

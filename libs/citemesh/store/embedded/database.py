@@ -68,7 +68,7 @@ class Database:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
-            except BaseException:
+            except BaseException:  # no end may leave the transaction open; raised again
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")

@@ -36,7 +36,7 @@ class OriginalFiles:
                 part.flush()
                 os.fsync(part.fileno())
                 Path(part.name).replace(target)
-            except BaseException:
+            except BaseException:  # no end may leave half a file; raised again
                 Path(part.name).unlink(missing_ok=True)
                 raise
         _sync_folder(target.parent)

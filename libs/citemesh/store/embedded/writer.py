@@ -56,7 +56,7 @@ class EmbeddedWriter:
             self._files = OriginalFiles(root)
             self._keyword = KeywordWriter(root, self._database)
             self._keyword.catch_up_all()
-        except BaseException:
+        except BaseException:  # no end may keep the lock; raised again
             os.close(self._lock_descriptor)
             raise
         self._closed = False
