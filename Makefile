@@ -8,10 +8,11 @@ BREAKING_AGAINST := $(shell git rev-parse --quiet --verify main >/dev/null 2>&1 
 FILES ?=
 ASK ?=
 PYTEST_ARGS ?=
+ROUNDS ?= 10
 # onnxruntime sends usage data unless it is told not to.
 export ORT_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup models demo test check lint types contracts manifests bench eval generate format lock clean
+.PHONY: help setup models demo test fuzz check lint types contracts manifests bench eval generate format lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +35,11 @@ demo: models ## Ask the bundled documents; your own: make demo FILES="a.pdf b.do
 
 test: models ## Run all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+fuzz: models ## The property tests over new random examples (ROUNDS=10)
+	@for round in $$(seq $(ROUNDS)); do \
+		CITEMESH_TEST_EXAMPLES=searching $(BIN)/python -m pytest -q $$(grep -rl 'from hypothesis' tests --include='test_*.py') || exit 1; \
+	done
 
 check: lint types contracts manifests test ## All that CI checks
 
@@ -79,7 +85,7 @@ format: setup ## Apply the style
 
 lock: ## Resolve requirements.lock anew (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--extra server --group dev --output-file requirements.lock
+		--extra server --extra ocr --extra ray --group dev --output-file requirements.lock
 
 clean: ## Remove what was built; state and models stay
 	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from tests.mesh.hosting import Mesh
+
+# A check of the same tree says the same twice; `make fuzz` searches with examples that nobody has seen.
+hypothesis.settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+hypothesis.settings.register_profile("searching", print_blob=True, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("CITEMESH_TEST_EXAMPLES", "repeatable"))
 
 REPO = Path(__file__).resolve().parent.parent
 

@@ -86,7 +86,7 @@ def read_units(evidence_index: int, evidence: evidence_pb2.Evidence) -> list[Uni
             units += _make_sentences(evidence_index, text, block, heading)
             lead = _span_of_last(units)
         kinds.append(kind)
-    return [unit for unit in units if any(character.isalnum() for character in unit.plain)]
+    return [unit for unit in units if _has_words(unit.plain)]
 
 
 def _as_heading(line: Line, text: str, titles: set[str]) -> Line:
@@ -97,8 +97,12 @@ def _as_heading(line: Line, text: str, titles: set[str]) -> Line:
 
 
 def _span_of_last(units: list[Unit]) -> Span | None:
-    """Where what comes next may be announced."""
-    return (units[-1].start, units[-1].end) if units else None
+    """Where what comes next may be announced; markup without words (an empty heading) announces nothing."""
+    return (units[-1].start, units[-1].end) if units and _has_words(units[-1].plain) else None
+
+
+def _has_words(plain: str) -> bool:
+    return any(character.isalnum() for character in plain)
 
 
 def _has_pipes(text: str) -> bool:

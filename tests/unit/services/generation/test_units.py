@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from citemesh.v1 import evidence_pb2
@@ -26,6 +26,7 @@ _MARKUP = st.lists(
 
 
 @given(st.one_of(_MARKUP, st.text(max_size=300)), st.sampled_from([1, 2, 3, 6]))
+@example("# \n- a b. C d", 1).via("an empty heading above a list")
 @settings(max_examples=300, deadline=None)
 def test_units_are_spans_of_the_text_in_order(text: str, kind: evidence_pb2.PassageKind.ValueType) -> None:
     units = read_units(0, make_evidence(text, kind=kind))
