@@ -1,28 +1,30 @@
-"""`make eval`: the question sets beside the checkout against a mesh of this checkout; its state is in build/quality."""
+"""`make eval`: how good the answers and their parts are on the data beside the checkout.
+
+`python -m tests.quality` measures all parts, `python -m tests.quality PART [ARGUMENT...]` one of them: a module of this
+folder with `main(arguments) -> exit status`.
+"""
 
 from __future__ import annotations
 
-import subprocess
+import importlib
 import sys
 
 from tests.conftest import REPO
 
-SETS = ("etcd", "owasp", "handbook18f", "papers", "regs")
+PARTS = ("answers",)
 
 
-def main(arguments: list[str]) -> int:
-    """Ask the named sets, or all; details of every row go to build/quality/rows.jsonl."""
-    folder = REPO.parent / "shared" / "data" / "qa"
-    if not folder.is_dir():
-        sys.stderr.write("The question sets are not beside this checkout (../shared/data/qa): nothing to measure.\n")
+def run(arguments: list[str]) -> int:
+    """Measure the part named first, or all. The worst exit status of them."""
+    if not (REPO.parent / "shared" / "data").is_dir():
+        sys.stderr.write("The evaluation data is not beside this checkout (../shared/data): nothing to measure.\n")
         return 2
-    build = REPO / "build" / "quality"
-    build.mkdir(parents=True, exist_ok=True)
-    files = [str(folder / f"{name}.jsonl") for name in arguments or SETS]
-    keep = ["--rows", str(build / "rows.jsonl"), "--responses", str(build / "responses.jsonl")]
-    command = [sys.executable, "-m", "citemesh.cli.main", "eval", "answers", *files, *keep]
-    return subprocess.run([*command, "--state-dir", str(build / "state")], check=False, cwd=REPO).returncode
+    if arguments and arguments[0] not in PARTS:
+        sys.stderr.write(f"There is no part {arguments[0]!r}; the parts are {', '.join(PARTS)}.\n")
+        return 2
+    parts = arguments[:1] or PARTS
+    return max(importlib.import_module(f"tests.quality.{part}").main(arguments[1:]) for part in parts)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))
