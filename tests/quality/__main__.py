@@ -23,7 +23,8 @@ def run(arguments: list[str]) -> int:
         sys.stderr.write(f"There is no part {arguments[0]!r}; the parts are {', '.join(PARTS)}.\n")
         return 2
     parts = arguments[:1] or PARTS
-    return max(importlib.import_module(f"tests.quality.{part}").main(arguments[1:]) for part in parts)
+    statuses: list[int] = [importlib.import_module(f"tests.quality.{part}").main(arguments[1:]) for part in parts]
+    return max(statuses)
 
 
 if __name__ == "__main__":
