@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -57,7 +58,9 @@ class Answering:
     desk: Desk
     request: dispatcher_pb2.AnswerRequest
     left_s: float | None
-    emit: Emit = lambda _: None
+    emit: Emit | None = None
+    """Takes what is told on the way; None where the caller waits for the response alone."""
+
     policy: dispatcher_pb2.Policy = field(init=False)
     pipeline: LoadedPipeline = field(init=False)
     stages: Stages = field(init=False)
@@ -108,7 +111,7 @@ class Answering:
     async def _proceed(self) -> None:
         opening = self.opening = await open_completed(self.stages, self._inquiry())
         self.activations = resolve(opening.facts())
-        self.emit(Event(activations=self.activations))
+        self._tell(activations=self.activations)
         outcome = self._outcome_without_pass(opening)
         if outcome is None:
             await self._run_loop(opening)
@@ -155,7 +158,7 @@ class Answering:
 
     def _after_pass(self, loop: Loop, result: PassResult) -> None:
         self.current = None
-        self.emit(Event(iteration=loop.history[-1]))
+        self._tell(iteration=loop.history[-1])
         if result is loop.best and outcome_of_pass(result.signals) in RELEASED:
             self._mark("complete_answer_duration")
             self._mark("validated_answer_duration")
@@ -209,7 +212,7 @@ class Answering:
         if interrupted is None:
             return
         record_pass(self.loop, interrupted.state, interrupt(interrupted))
-        self.emit(Event(iteration=self.loop.history[-1]))
+        self._tell(iteration=self.loop.history[-1])
         decision = decide(self.loop.case, self.loop.history)
         assert isinstance(decision, Stop), "no time at all is left, which is a rule to stop"
         self.loop.stop = decision
@@ -249,13 +252,17 @@ class Answering:
 
     # Events on the way ---------------------------------------------------------------------------------------------
 
+    def _tell(self, **part: Any) -> None:
+        if self.emit is not None:
+            self.emit(Event(**part))
+
     def _report(self, report: budget_pb2.StageReport) -> None:
         self.desk.measures.count_stage(report)
-        self.emit(Event(stage_report=report))
+        self._tell(stage_report=report)
 
     def _send_text(self, text: str) -> None:
         self._mark_first_text()
-        self.emit(Event(text_delta=text))
+        self._tell(text_delta=text)
 
     def _send_claims(self, result: PassResult) -> None:
         """Claims leave once validation has released what they are part of; a later pass sends only what is new."""
@@ -265,7 +272,7 @@ class Answering:
             if claim.text not in self.sent_claims:
                 self._mark_first_text()
                 self.sent_claims.add(claim.text)
-                self.emit(Event(claim=claim))
+                self._tell(claim=claim)
 
     def _mark_first_text(self) -> None:
         if not self.timings.HasField("first_text_duration"):

@@ -13,7 +13,7 @@ _RRF_K: Final = 60
 """The usual constant of reciprocal rank fusion (Cormack, Clarke, Buettcher, SIGIR 2009)."""
 
 _MAX_TRACES: Final = 50
-_BEST_TRACES: Final = 20
+_BEST_TRACES: Final = 10
 """So many are traced in any case; of the others only what was scored or selected."""
 
 _CHARACTERS_PER_TOKEN: Final = 3

@@ -76,6 +76,15 @@ def keep_current(
     return tuple(unit for unit in evidence if current.get(unit.passage_id) == unit.content_hash)
 
 
+def found_current(passage: evidence_pb2.Passage) -> retrieval_pb2.PassageCheck:
+    """The check that finding the passage amounts to: a search finds only what may be read and is in force."""
+    return retrieval_pb2.PassageCheck(
+        passage_id=passage.passage_id,
+        status=retrieval_pb2.PASSAGE_STATUS_CURRENT,
+        content_hash=passage.content_hash,
+    )
+
+
 def _usable(
     evidence: Sequence[evidence_pb2.Evidence], checks: Iterable[retrieval_pb2.PassageCheck], as_of_time: Timestamp
 ) -> Admission:

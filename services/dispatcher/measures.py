@@ -104,4 +104,4 @@ _REASONS = frozenset(_short(reason).upper() for reason in errors_pb2.ErrorReason
 
 
 def _seconds(duration: Duration) -> float:
-    return duration.ToNanoseconds() / 1e9
+    return duration.seconds + duration.nanos / 1e9

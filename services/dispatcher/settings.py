@@ -64,6 +64,11 @@ class DispatcherSettings(BaseSettings):
     max_evidence_count: int = Field(default=24, ge=1, le=100)
     """Evidence units of one pass: more than `max_chosen_candidates` only where so many are required."""
 
+    max_check_age_s: float = Field(default=1.0, ge=0.0, le=60.0)
+    """How long the gate may go by the access and versions that retrieval read in the same pass; 0: it reads them anew.
+
+    What is shown is checked at the end in any case."""
+
     max_followed_passages: int = Field(default=6, ge=1, le=100)
     """Passages that following references brings in one pass."""
 

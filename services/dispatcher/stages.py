@@ -101,7 +101,7 @@ class Stages:
 
     def cost(self) -> budget_pb2.Cost:
         """What was spent so far."""
-        return sum_costs(report.cost for report in self.reports)
+        return sum_costs(report.cost for report in self.reports if report.HasField("cost"))
 
     async def understand(
         self, question: str, history: Sequence[question_pb2.Turn], budget: budget_pb2.Budget, *, rules_only: bool
@@ -350,6 +350,5 @@ def find_lost_search(response: retrieval_pb2.RetrieveResponse) -> str:
 
 def to_duration(seconds: float) -> Duration:
     """Seconds as a Duration, to the microsecond."""
-    duration = Duration()
-    duration.FromMicroseconds(max(0, round(seconds * 1e6)))
-    return duration
+    whole, micros = divmod(max(0, round(seconds * 1e6)), 1_000_000)
+    return Duration(seconds=whole, nanos=micros * 1000)

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from citemesh.v1 import activation_pb2, answer_pb2, budget_pb2, history_pb2, question_pb2
 
 
+@cache
 def pattern_name(pattern: activation_pb2.Pattern.ValueType) -> str:
     """Such as "toc"."""
     return activation_pb2.Pattern.Name(pattern).removeprefix("PATTERN_").lower()
 
 
+@cache
 def stage_name(stage: budget_pb2.Stage.ValueType) -> str:
     """Such as "follow_references"."""
     return budget_pb2.Stage.Name(stage).removeprefix("STAGE_").lower()
 
 
+@cache
 def trigger_name(trigger: history_pb2.Trigger.ValueType) -> str:
     """Such as "pending_references"."""
     return history_pb2.Trigger.Name(trigger).removeprefix("TRIGGER_").lower()
 
 
+@cache
 def stop_name(reason: history_pb2.StopReason.ValueType) -> str:
     """Such as "satisfied"."""
     return history_pb2.StopReason.Name(reason).removeprefix("STOP_REASON_").lower()
 
 
+@cache
 def outcome_name(outcome: answer_pb2.AnswerOutcome.ValueType) -> str:
     """Such as "answered"."""
     return answer_pb2.AnswerOutcome.Name(outcome).removeprefix("ANSWER_OUTCOME_").lower()

@@ -35,9 +35,9 @@ async def call(
         return await pending
     except grpc.RpcError as error:
         raise from_rpc_error(error, service) from error
-    finally:
-        # A call that is left unfinished (this task was cancelled, say) would live on at the server.
+    except BaseException:  # this task was cancelled, say: left unfinished, the call would live on at the server
         pending.cancel()
+        raise
 
 
 async def send_stream(

@@ -9,7 +9,7 @@ from typing import Final
 from citemesh.v1 import evidence_pb2, history_pb2, rerank_pb2, retrieval_pb2
 from services.dispatcher.candidates import assemble_plainly, order_candidates, pair_text, with_scores
 from services.dispatcher.context import choose_candidates, find_held_back
-from services.dispatcher.gate import Admission, admit, admit_first_stage
+from services.dispatcher.gate import Admission, admit, admit_first_stage, found_current
 from services.dispatcher.stages import StageError, settle_both
 from services.dispatcher.steps.current import CurrentPass, GateClosedError, Settings
 
@@ -58,13 +58,21 @@ async def assemble(run: CurrentPass, settings: Settings) -> None:
     if not gathered.chosen:
         run.keep_evidence(())
         return
-    # All that may become evidence is checked meanwhile: what is read now holds for the gate a moment later.
-    assembled, checks = await settle_both(run.stages.assemble(request), run.stages.check_passages(gathered.chosen))
+    assembled, checks = await settle_both(run.stages.assemble(request), _check_chosen(run))
     if isinstance(assembled, StageError):
         run.keep_evidence(assemble_plainly(gathered, max_tokens, max_units))
         raise assembled
     run.keep_evidence(assembled.evidence)
     run.checks = None if isinstance(checks, StageError) else checks
+
+
+async def _check_chosen(run: CurrentPass) -> Sequence[retrieval_pb2.PassageCheck]:
+    """How all that may become evidence stands: as this pass found it a moment ago, or else as it is read now."""
+    gathered = run.result.gathered
+    is_fresh = run.stages.clock() - run.started <= run.settings.max_check_age_s
+    if not is_fresh or any(gathered.found_in.get(item) != run.state.number for item in gathered.chosen):
+        return await run.stages.check_passages(gathered.chosen)
+    return [found_current(gathered.candidates[item].passage) for item in gathered.chosen]
 
 
 def _choose(run: CurrentPass) -> list[str]:

@@ -40,6 +40,13 @@ async def mesh(tmp_path: Path) -> AsyncIterator[FakeMesh]:
         yield mesh
 
 
+@pytest.fixture
+async def wary_mesh(tmp_path: Path) -> AsyncIterator[FakeMesh]:
+    """Its gate goes by nothing that was read before."""
+    async with running(FakeMesh(), tmp_path, CITEMESH_DISPATCHER_MAX_CHECK_AGE_S="0") as mesh:
+        yield mesh
+
+
 async def ask(mesh: FakeMesh, *, timeout: float = 5.0) -> dispatcher_pb2.AnswerResponse:
     request = dispatcher_pb2.AnswerRequest(question=QUESTION)
     response: dispatcher_pb2.AnswerResponse = await mesh.stub.Answer(request, timeout=timeout, metadata=METADATA)
@@ -196,30 +203,45 @@ async def test_both_failed_legs_are_no_statement_about_the_documents(mesh: FakeM
     assert "says nothing about what the documents hold" in response.message
 
 
-async def test_what_was_revoked_is_neither_cited_nor_shown(mesh: FakeMesh) -> None:
-    mesh.hidden = {"p1", "p2", "p3", "p4"}
+async def test_what_the_pass_has_just_found_needs_no_check_before_it_is_shown(mesh: FakeMesh) -> None:
     response = await ask(mesh)
+    names = [name for name, _ in mesh.calls]
+    assert "GetPassages" not in names[: names.index("Generate")]
+    shown = {unit.passage_id for unit in response.evidence}
+    assert shown == set(mesh.requests("GetPassages")[-1].passage_ids)
+
+
+async def test_a_search_that_took_long_is_checked_again_by_the_gate(mesh: FakeMesh) -> None:
+    mesh.delays_s["Rerank"] = 1.1
+    await ask(mesh)
+    names = [name for name, _ in mesh.calls]
+    assert "GetPassages" in names[: names.index("Generate")]
+
+
+async def test_what_was_revoked_is_neither_cited_nor_shown(wary_mesh: FakeMesh) -> None:
+    wary_mesh.hidden = {"p1", "p2", "p3", "p4"}
+    response = await ask(wary_mesh)
     assert response.outcome == ABSTAINED
     assert not response.evidence
-    assert not mesh.requests("Generate")
+    assert not wary_mesh.requests("Generate")
     assert response.history[0].signals.gate == history_pb2.GATE_DECISION_NOT_AUTHORIZED
 
 
-async def test_what_may_be_assembled_is_checked_meanwhile(mesh: FakeMesh) -> None:
-    mesh.delays_s["AssembleContext"] = 0.2
-    await ask(mesh)
-    names = [name for name, _ in mesh.calls]
+async def test_what_may_be_assembled_is_checked_meanwhile(wary_mesh: FakeMesh) -> None:
+    wary_mesh.delays_s["AssembleContext"] = 0.2
+    await ask(wary_mesh)
+    names = [name for name, _ in wary_mesh.calls]
     first = names.index("Rerank") + 1
     assert set(names[first : first + 2]) == {"AssembleContext", "GetPassages"}
-    sent = [candidate.passage.passage_id for candidate in mesh.requests("AssembleContext")[0].candidates]
-    assert list(mesh.requests("GetPassages")[0].passage_ids) == sent
+    sent = [candidate.passage.passage_id for candidate in wary_mesh.requests("AssembleContext")[0].candidates]
+    assert list(wary_mesh.requests("GetPassages")[0].passage_ids) == sent
 
 
-async def test_a_check_that_failed_meanwhile_is_made_again_by_the_gate(mesh: FakeMesh) -> None:
-    mesh.failures["GetPassages:1"] = errors_pb2.ERROR_REASON_INTERNAL
-    response = await ask(mesh)
+async def test_a_check_that_failed_meanwhile_is_made_again_by_the_gate(wary_mesh: FakeMesh) -> None:
+    wary_mesh.failures["GetPassages:1"] = errors_pb2.ERROR_REASON_INTERNAL
+    response = await ask(wary_mesh)
     assert response.outcome == ANSWERED
-    assert mesh.count["GetPassages"] > 2
+    assert wary_mesh.count["GetPassages"] > 2
 
 
 async def test_what_is_revoked_while_the_answer_is_written_is_judged_as_it_stands_then(mesh: FakeMesh) -> None:
@@ -254,16 +276,16 @@ async def test_the_early_look_brings_rankings_that_stand_in_for_a_failed_search(
     assert stand_in.prior_rankings[0].query == QUESTION
 
 
-async def test_what_is_superseded_is_not_cited_as_in_force(mesh: FakeMesh) -> None:
-    mesh.superseded = {"p1", "p2", "p3", "p4"}
-    response = await ask(mesh)
+async def test_what_is_superseded_is_not_cited_as_in_force(wary_mesh: FakeMesh) -> None:
+    wary_mesh.superseded = {"p1", "p2", "p3", "p4"}
+    response = await ask(wary_mesh)
     assert response.outcome == ABSTAINED
     assert response.history[0].signals.gate == history_pb2.GATE_DECISION_NOT_IN_FORCE
 
 
 async def test_sources_are_checked_again_before_they_stand_for_an_answer(mesh: FakeMesh) -> None:
     mesh.failures["Generate"] = errors_pb2.ERROR_REASON_LLM_TIMEOUT
-    mesh.failures["GetPassages:2+"] = DOWN
+    mesh.failures["GetPassages"] = DOWN
     response = await ask(mesh)
     assert response.outcome == UNAVAILABLE
     assert not response.evidence

@@ -32,7 +32,17 @@ PURE = (
     "triggers",
     "words",
 )
-ALLOWED = ("__future__", "collections", "dataclasses", "itertools", "re", "typing", "google.protobuf", "citemesh.v1")
+ALLOWED = (
+    "__future__",
+    "collections",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "re",
+    "typing",
+    "google.protobuf",
+    "citemesh.v1",
+)
 
 
 def imported(module: str) -> set[str]:

@@ -143,7 +143,7 @@ def test_traced_are_the_best_and_all_that_were_scored_or_selected() -> None:
         evidence=(evidence_pb2.Evidence(evidence_id="E1", passage_id="p40"),),
     )
     traces = {trace.passage_id: trace for trace in trace_candidates(gathered)}
-    assert list(traces) == [*(f"p{number}" for number in range(20)), "p30", "p40"]
+    assert list(traces) == [*(f"p{number}" for number in range(10)), "p30", "p40"]
     assert traces["p30"].relevance == 0.5
     assert traces["p40"].evidence_id == "E1"
     assert not traces["p0"].HasField("relevance")
