@@ -73,7 +73,7 @@ def find_classes() -> list[type[BaseSettings]]:
     classes: list[type[BaseSettings]] = []
     for root, package in ((REPO / "services", "services"), (REPO / "libs" / "citemesh", "citemesh")):
         for path in sorted(root.rglob("*.py")):
-            if "(BaseSettings)" not in path.read_text(encoding="utf-8"):
+            if "BaseSettings):" not in path.read_text(encoding="utf-8"):
                 continue
             name = ".".join((package, *path.relative_to(root).with_suffix("").parts))
             module = importlib.import_module(name)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from citemesh.evidence.ids import EvidenceIds
+from citemesh.evidence.units import make_evidence, measure_token_count
 from citemesh.v1 import dispatcher_pb2, evidence_pb2
 from services.dispatcher.state import Gathered
 
@@ -15,9 +17,6 @@ _RRF_K: Final = 60
 _MAX_TRACES: Final = 50
 _BEST_TRACES: Final = 10
 """So many are traced in any case; of the others only what was scored or selected."""
-
-_CHARACTERS_PER_TOKEN: Final = 3
-"""Below the usual four, so that a passage whose tokens nobody counted is taken for larger than it is."""
 
 
 def add_candidates(gathered: Gathered, found: Iterable[evidence_pb2.Candidate], number: int) -> Gathered:
@@ -95,51 +94,11 @@ def assemble_plainly(
     left = max_token_count
     for candidate in with_scores(gathered, gathered.chosen or gathered.candidates):
         passage_id = candidate.passage.passage_id
-        size = candidate.passage.token_count or len(candidate.passage.text) // _CHARACTERS_PER_TOKEN
+        size = measure_token_count(candidate.passage)
         if size <= left and len(evidence) < max_evidence_count:
             left -= size
-            evidence.append(to_evidence(candidate, ids.id_of(passage_id)))
+            evidence.append(make_evidence(candidate, ids.id_of(passage_id)))
     return tuple(evidence)
-
-
-class EvidenceIds:
-    """Gives out "E1" to "En", the same id to the same passage for as long as a request lasts."""
-
-    def __init__(self, known: Mapping[str, str]) -> None:
-        self._known = dict(known)
-        numbers = [int(item.removeprefix("E")) for item in known.values() if item.removeprefix("E").isdigit()]
-        self._last = max(numbers, default=0)
-
-    def id_of(self, passage_id: str) -> str:
-        """The passage's id, new or known."""
-        if passage_id not in self._known:
-            self._last += 1
-            self._known[passage_id] = f"E{self._last}"
-        return self._known[passage_id]
-
-
-def to_evidence(candidate: evidence_pb2.Candidate, evidence_id: str) -> evidence_pb2.Evidence:
-    """The candidate as evidence. The two messages name what they share alike."""
-    passage = candidate.passage
-    evidence = evidence_pb2.Evidence(evidence_id=evidence_id, hop_count=candidate.hop_count)
-    for descriptor in evidence_pb2.Evidence.DESCRIPTOR.fields:
-        source = evidence_pb2.Passage.DESCRIPTOR.fields_by_name.get(descriptor.name)
-        if source is None or not _is_present(passage, descriptor.name):
-            continue
-        value = getattr(passage, descriptor.name)
-        if descriptor.is_repeated:
-            getattr(evidence, descriptor.name).extend(value)
-        elif descriptor.message_type is not None:
-            getattr(evidence, descriptor.name).CopyFrom(value)
-        else:
-            setattr(evidence, descriptor.name, value)
-    if candidate.HasField("relevance"):
-        evidence.relevance = candidate.relevance
-    return evidence
-
-
-def _is_present(passage: evidence_pb2.Passage, name: str) -> bool:
-    return any(descriptor.name == name for descriptor, _ in passage.ListFields())
 
 
 def trace_candidates(gathered: Gathered) -> list[dispatcher_pb2.CandidateTrace]:

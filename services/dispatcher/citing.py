@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from citemesh.evidence.citing import cite
 from citemesh.v1 import answer_pb2, evidence_pb2, generation_pb2, retrieval_pb2
-
-
-def cite(unit: evidence_pb2.Evidence, start_offset: int, end_offset: int) -> evidence_pb2.Citation:
-    """The citation of the evidence's characters from `start_offset` to before `end_offset`, in code points."""
-    boxes = [line for line in unit.lines if line.start_offset < end_offset and start_offset < line.end_offset]
-    return evidence_pb2.Citation(
-        evidence_id=unit.evidence_id,
-        quote=unit.text[start_offset:end_offset],
-        start_offset=start_offset,
-        end_offset=end_offset,
-        content_hash=unit.content_hash,
-        page_number=boxes[0].page_number if boxes else unit.page_first,
-        boxes=boxes,
-        document_id=unit.document_id,
-        document_version=unit.document_version,
-        title=unit.title,
-        section_path=unit.section_path,
-    )
 
 
 def tie_listing(
@@ -38,7 +21,7 @@ def tie_listing(
     context = generation_pb2.ListingContext()
     for item in listing.items:
         unit = units.get(item.passage_id)
-        if unit is not None and unit.text[item.start_offset : item.end_offset] == item.text:
+        if unit is not None and item.text and unit.text[item.start_offset : item.end_offset] == item.text:
             citation = cite(unit, item.start_offset, item.end_offset)
             context.items.append(answer_pb2.ListItem(text=item.text, citations=[citation]))
     if not context.items:

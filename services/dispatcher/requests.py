@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from citemesh.rpc.errors import ServiceError, invalid_fields
-from citemesh.v1 import answer_pb2, budget_pb2, dispatcher_pb2, errors_pb2, question_pb2
+from citemesh.rpc.request_checks import (
+    Violation,
+    find_history_violations,
+    find_length_violations,
+    find_question_violations,
+    find_scope_violations,
+    find_time_violations,
+    raise_for,
+)
+from citemesh.v1 import answer_pb2, budget_pb2, dispatcher_pb2, errors_pb2
 from services.dispatcher.budget import MAX_ITERATIONS
 from services.dispatcher.replay import find_missing
 
-MAX_QUESTION_LENGTH: Final = 4_000
-MAX_TURN_COUNT: Final = 50
-MAX_TURN_LENGTH: Final = 20_000
-MAX_DOCUMENT_COUNT: Final = 1_000
 MAX_REQUEST_ID_LENGTH: Final = 100
 DEFAULT_PIPELINE: Final = "default"
-
-Violation = tuple[str, str]
 
 
 def check_answer(
     request: dispatcher_pb2.AnswerRequest, pipelines: Collection[str], policy: dispatcher_pb2.Policy
 ) -> None:
     """Raise ServiceError: INVALID_FIELD with all violations, PIPELINE_NOT_FOUND or RELEASE_MODE_NOT_ALLOWED."""
-    _raise_for(
+    raise_for(
         (
-            *_find_question_violations(request.question),
-            *_find_history_violations(request.history),
-            *(_find_scope_violations(request.scope) if request.HasField("scope") else ()),
+            *find_question_violations("question", request.question),
+            *find_history_violations("history", request.history),
+            *(find_scope_violations("scope", request.scope) if request.HasField("scope") else ()),
             *_find_budget_violations(request.budget),
             *_find_mode_violations(request.release_mode),
             *_find_request_id_violations(request.request_id),
-            *(_find_time_violations(request.as_of_time) if request.HasField("as_of_time") else ()),
+            *(find_time_violations("as_of_time", request.as_of_time) if request.HasField("as_of_time") else ()),
         )
     )
     pipeline = request.pipeline or DEFAULT_PIPELINE
@@ -54,12 +55,12 @@ def check_answer(
 
 def check_explain(request: dispatcher_pb2.ExplainRequest) -> None:
     """Raise ServiceError INVALID_FIELD listing what is wrong."""
-    _raise_for(
+    raise_for(
         (
-            *_find_question_violations(request.question),
-            *_find_history_violations(request.history),
-            *(_find_scope_violations(request.scope) if request.HasField("scope") else ()),
-            *(_find_time_violations(request.as_of_time) if request.HasField("as_of_time") else ()),
+            *find_question_violations("question", request.question),
+            *find_history_violations("history", request.history),
+            *(find_scope_violations("scope", request.scope) if request.HasField("scope") else ()),
+            *(find_time_violations("as_of_time", request.as_of_time) if request.HasField("as_of_time") else ()),
         )
     )
 
@@ -72,43 +73,6 @@ def check_replay(request: dispatcher_pb2.ReplayRequest) -> None:
             ((f"recorded.{name}", "is needed to decide again") for name in missing),
             errors_pb2.ERROR_REASON_RECORD_INCOMPLETE,
         )
-
-
-def _raise_for(violations: Iterable[Violation]) -> None:
-    listed = list(violations)
-    if listed:
-        raise invalid_fields(listed)
-
-
-def _find_question_violations(question: str) -> Iterator[Violation]:
-    if not question.strip():
-        yield "question", "must not be blank"
-    elif len(question) > MAX_QUESTION_LENGTH:
-        yield "question", f"must hold at most {MAX_QUESTION_LENGTH} characters"
-
-
-def _find_history_violations(history: Iterable[question_pb2.Turn]) -> Iterator[Violation]:
-    turns = list(history)
-    if len(turns) > MAX_TURN_COUNT:
-        yield "history", f"must hold at most {MAX_TURN_COUNT} turns"
-    for index, turn in enumerate(turns):
-        if turn.role not in (question_pb2.ROLE_USER, question_pb2.ROLE_ASSISTANT):
-            yield f"history[{index}].role", "must be ROLE_USER or ROLE_ASSISTANT"
-        if len(turn.text) > MAX_TURN_LENGTH:
-            yield f"history[{index}].text", f"must hold at most {MAX_TURN_LENGTH} characters"
-
-
-def _find_scope_violations(scope: question_pb2.Scope) -> Iterator[Violation]:
-    kind = scope.WhichOneof("scope")
-    if kind is None:
-        yield "scope", "must say all_documents or documents"
-    elif kind == "documents":
-        ids = scope.documents.document_ids
-        if not 1 <= len(ids) <= MAX_DOCUMENT_COUNT:
-            yield "scope.documents.document_ids", f"must hold 1 to {MAX_DOCUMENT_COUNT}"
-        for index, document_id in enumerate(ids):
-            if not document_id.strip():
-                yield f"scope.documents.document_ids[{index}]", "must not be blank"
 
 
 def _find_budget_violations(budget: budget_pb2.Budget) -> Iterator[Violation]:
@@ -125,12 +89,4 @@ def _find_mode_violations(mode: answer_pb2.ReleaseMode.ValueType) -> Iterator[Vi
 
 
 def _find_request_id_violations(request_id: str) -> Iterator[Violation]:
-    if len(request_id) > MAX_REQUEST_ID_LENGTH:
-        yield "request_id", f"must hold at most {MAX_REQUEST_ID_LENGTH} characters"
-
-
-def _find_time_violations(time: Timestamp) -> Iterator[Violation]:
-    try:
-        time.ToDatetime()
-    except (ValueError, OverflowError):
-        yield "as_of_time", "must be a time between the years 1 and 9999"
+    yield from find_length_violations("request_id", request_id, MAX_REQUEST_ID_LENGTH)

@@ -49,7 +49,7 @@ class DispatcherSettings(BaseSettings):
     max_candidates: int = Field(default=60, ge=1, le=500)
     """Candidates that one retrieval returns."""
 
-    max_reranked_candidates: int = Field(default=10, ge=1, le=200)
+    max_reranked_candidates: int = Field(default=8, ge=1, le=200)
     """Candidates that the cross-encoder scores in one pass; those scored before are not scored again."""
 
     max_scored_pairs: int = Field(default=32, ge=4, le=800)
@@ -58,7 +58,7 @@ class DispatcherSettings(BaseSettings):
     max_context_token_count: int = Field(default=3000, ge=64)
     """Tokens that the evidence of one pass may take."""
 
-    max_chosen_candidates: int = Field(default=8, ge=1, le=100)
+    max_chosen_candidates: int = Field(default=6, ge=1, le=100)
     """Candidates that a pass is about, after fusion and reranking; what it was led to counts first."""
 
     max_evidence_count: int = Field(default=24, ge=1, le=100)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from citemesh.models.encoder import Encoder
+from citemesh.config.load import load_settings
+from citemesh.models.encoder import Encoder, load_encoder
+from citemesh.models.paths import models_dir
+from citemesh.store.encoder_match import describe_encoder
 from citemesh.v1.evidence_pb2 import Passage
+from citemesh.v1.retrieval_pb2 import EncoderContract
 from services.documents.parsing.markup import strip_markup
+from services.documents.settings import DocumentsSettings
 
 Vectors = npt.NDArray[np.float32]
 _CONTEXT_CHAR_COUNT = 160
@@ -56,3 +61,13 @@ class PassageEncoder:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text by the encoder's tokenizer."""
         return self._encoder.tokenizer.count_tokens(texts)
+
+
+def open_passage_encoder(environ: Mapping[str, str]) -> tuple[EncoderContract, PassageEncoder]:
+    """The encoder that the documents service of `environ` uses, and its contract, for work done without the service.
+
+    Raises ConfigurationError or ModelError, naming what to see to.
+    """
+    settings = load_settings(DocumentsSettings, environ)
+    encoder = load_encoder(models_dir(environ), settings.encoder_path)
+    return describe_encoder(encoder), PassageEncoder(encoder, settings.encode_batch_size)

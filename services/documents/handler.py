@@ -11,6 +11,7 @@ import grpc.aio
 from google.protobuf.message import Message
 
 from citemesh.auth.principal import current_principal
+from citemesh.rpc.deadline import remaining_s
 from citemesh.v1 import documents_pb2, documents_pb2_grpc
 from services.documents.catalogue import Catalogue
 from services.documents.headers import read_time
@@ -59,7 +60,7 @@ class DocumentsHandler(documents_pb2_grpc.DocumentsServiceServicer):
         self, request: documents_pb2.ReparseRequest, context: Context
     ) -> documents_pb2.ReparseResponse:
         """Read pages again."""
-        return await self._reparser.reparse(current_principal(), request, _as_of(request))
+        return await self._reparser.reparse(current_principal(), request, _as_of(request), remaining_s(context))
 
     async def Get(  # noqa: N802  # the RPC's name
         self, request: documents_pb2.GetRequest, context: Context

@@ -10,15 +10,13 @@ from services.documents.language import tell_language
 from services.documents.parsing.blocks import Block, BlockKind, Page, ParsedDocument
 from services.documents.parsing.markup import strip_markup
 
-_TEXT_CHAR_COUNT = 20
-_SCAN_IMAGE_SHARE = 0.5
 _SAMPLE_CHAR_COUNT = 6_000
 
 
 def make_profile(document: ParsedDocument, *, has_usable_toc: bool, toc_entry_count: int) -> DocumentProfile:
     """The profile of a parsed document; document_id, version and title are the caller's to set."""
-    empty = [page for page in document.pages if page.char_count < _TEXT_CHAR_COUNT]
-    pictures = [page for page in empty if page.image_share >= _SCAN_IMAGE_SHARE]
+    empty = [page for page in document.pages if not page.has_text]
+    pictures = [page for page in document.pages if page.is_scan]
     scanned = bool(pictures) and 2 * len(pictures) >= len(document.pages)
     return DocumentProfile(
         page_count=len(document.pages),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from citemesh.auth.principal import Principal
@@ -16,11 +17,23 @@ from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents.access import not_found
 from services.documents.encoding import PassageEncoder
-from services.documents.reading import DocumentReader
+from services.documents.reading import DocumentReader, ReadDocument
+from services.documents.scanned import describe_scans, ocr_is_installed, tells_of_scans
 from services.documents.turns import Turns
 
 _PDF = "application/pdf"
 _MAX_PAGES = 200
+_OCR_SHARE = 0.8  # of the time left; encoding and storing come after
+_READING_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Pages read by where their words stand, and pages read by OCR in at most `ocr_s` seconds (None: as usual)."""
+
+    layout: tuple[int, ...]
+    ocr: tuple[int, ...]
+    ocr_s: float | None
 
 
 class Reparser:
@@ -35,41 +48,51 @@ class Reparser:
         self._encoder = encoder
         self._turns = Turns()
 
-    async def reparse(self, principal: Principal, request: ReparseRequest, as_of: datetime | None) -> ReparseResponse:
-        """Reads the pages again. Raises DOCUMENT_NOT_FOUND, PAGE_NOT_FOUND, INVALID_FIELD, NOT_CONFIGURED for scans."""
-        if request.strategy == ParsingStrategy.PARSING_STRATEGY_OCR:
-            raise _reads_no_scans()
+    async def reparse(
+        self,
+        principal: Principal,
+        request: ReparseRequest,
+        as_of: datetime | None,
+        remaining_s: float | None = None,
+    ) -> ReparseResponse:
+        """Reads the pages again; OCR stops in time for the rest within `remaining_s`.
+
+        Raises DOCUMENT_NOT_FOUND, PAGE_NOT_FOUND, INVALID_FIELD; NOT_CONFIGURED where only OCR could help and is not
+        installed.
+        """
         document = await asyncio.to_thread(self._reader.get_document, principal, request.document_id, 0, as_of)
         if document is None:
             raise not_found(request.document_id)
         named = _check_pages(document, request.page_numbers)
-        # No other reading of its text layer helps a page that has none.
-        pages = [page for page in named if page not in document.profile.pages_without_text]
-        if not pages:
-            raise _reads_no_scans()
         async with self._turns.take((principal.tenant_id, request.document_id)):
-            return await self._reparse(principal, document, pages, as_of, request.strategy)
+            old = await asyncio.to_thread(self._old_passages, principal, document, as_of)
+            plan = _make_plan(document, named, request.strategy, old, remaining_s)
+            if plan is None:
+                # All of them are pictures that OCR has read: there is nothing heavier.
+                return _unchanged(old, named)
+            return await self._reparse(principal, document, named, plan, old)
 
     async def _reparse(
-        self,
-        principal: Principal,
-        document: Document,
-        pages: Sequence[int],
-        as_of: datetime | None,
-        strategy: ParsingStrategy.ValueType,
+        self, principal: Principal, document: Document, pages: Sequence[int], plan: _Plan, old: Sequence[Passage]
     ) -> ReparseResponse:
         file = await asyncio.to_thread(
             self._reader.original_file, principal, document.document_id, document.document_version
         )
         if file is None:
             raise not_found(document.document_id)
-        layout = () if strategy == ParsingStrategy.PARSING_STRATEGY_NATIVE_TEXT else tuple(pages)
-        read = await self._documents.read(file, "file.pdf", layout_pages=layout)
-        old = await asyncio.to_thread(self._old_passages, principal, document, as_of)
+        read = await self._documents.read(file, "file.pdf", "", plan.layout, plan.ocr, plan.ocr_s)
         touched, replacing = choose_replaced(old, read.passages, pages)
+        lost = _find_lost(document, old, touched, read.recognised_pages)
+        if lost:
+            # The cuts move into pages that OCR has read before: it reads them again, so that nothing of them is lost.
+            read = await self._documents.read(file, "file.pdf", "", plan.layout, (*plan.ocr, *lost), plan.ocr_s)
+            touched, replacing = choose_replaced(old, read.passages, pages)
+            if _find_lost(document, old, touched, read.recognised_pages):
+                return _unchanged(old, pages)
         for passage in replacing:
             passage.title = document.title
         vectors = await self._encoder.encode(replacing)
+        warnings = _warn_anew(document, old, replacing, read)
         changed = await asyncio.to_thread(
             lambda: self._writer.replace_pages(
                 principal.tenant_id,
@@ -78,6 +101,7 @@ class Reparser:
                 touched,
                 passages=replacing,
                 vectors=vectors,
+                warnings=warnings,
             )
         )
         on_pages = sum(_touches(passage, set(pages)) for passage in replacing)
@@ -89,11 +113,60 @@ class Reparser:
         return self._reader.document_passages(versions, document.document_id)
 
 
+def _make_plan(
+    document: Document,
+    pages: Sequence[int],
+    strategy: ParsingStrategy.ValueType,
+    old: Sequence[Passage],
+    remaining_s: float | None,
+) -> _Plan | None:
+    """How the pages are read; None where OCR has read all of them. Raises NOT_CONFIGURED where it is missing.
+
+    A page without a text layer is read by OCR, others by where their words stand; OCR asked for by name reads both.
+    """
+    blank = [page for page in pages if page in document.profile.pages_without_text]
+    unread = [page for page in blank if not any(_stands_on(passage, page) for passage in old)]
+    written = [page for page in pages if page not in blank]
+    ocr_s = None if remaining_s is None else max(0.0, _OCR_SHARE * remaining_s - _READING_S)
+    if strategy == ParsingStrategy.PARSING_STRATEGY_NATIVE_TEXT and written:
+        return _Plan((), (), ocr_s)
+    by_name = strategy == ParsingStrategy.PARSING_STRATEGY_OCR
+    pictures = tuple([*unread, *written] if by_name else unread)
+    if (pictures or by_name) and not ocr_is_installed():
+        if by_name or not written:
+            raise _reads_no_scans()
+        pictures = ()
+    layout = () if by_name else tuple(written)
+    return _Plan(layout, pictures, ocr_s) if layout or pictures else None
+
+
+def _find_lost(
+    document: Document, old: Sequence[Passage], touched: Sequence[int], recognised: Sequence[int]
+) -> list[int]:
+    """Pages without a text layer whose stored passages would go, and that this reading has nothing of."""
+    unread = set(touched) & set(document.profile.pages_without_text) - set(recognised)
+    return sorted(page for page in unread if any(_stands_on(passage, page) for passage in old))
+
+
+def _warn_anew(
+    document: Document, old: Sequence[Passage], replacing: Sequence[Passage], read: ReadDocument
+) -> list[str]:
+    """The stored warnings, those about scanned pages as they are after this reading."""
+    pages = set(document.profile.pages_without_text) | set(read.recognised_pages)
+    recognised = {page for page in pages if any(_stands_on(passage, page) for passage in (*old, *replacing))}
+    kept = [warning for warning in document.warnings if not tells_of_scans(warning)]
+    return [*kept, *describe_scans(read.scanned_pages, recognised | set(read.recognised_pages))]
+
+
+def _unchanged(old: Sequence[Passage], pages: Sequence[int]) -> ReparseResponse:
+    return ReparseResponse(passage_count=sum(_touches(passage, set(pages)) for passage in old))
+
+
 def _reads_no_scans() -> ServiceError:
     return ServiceError(
         errors_pb2.ERROR_REASON_NOT_CONFIGURED,
-        "This build reads no scans: a page that is a picture stays without text. Ingest a file that has a text "
-        "layer, such as one made by an OCR program.",
+        "OCR is not installed here (the extra `ocr`): a page that is a picture stays without text. Ingest a file that "
+        "has a text layer, such as one made by an OCR program.",
     )
 
 
@@ -124,6 +197,11 @@ def choose_replaced(
 
 def _touches(passage: Passage, pages: set[int]) -> bool:
     return any(page in pages for page in range(passage.page_first, passage.page_last + 1))
+
+
+def _stands_on(passage: Passage, page: int) -> bool:
+    """Whether words of it stand on a page: a blank page between two others is touched, but holds nothing."""
+    return any(line.page_number == page for line in passage.lines)
 
 
 def _check_pages(document: Document, page_numbers: Sequence[int]) -> list[int]:

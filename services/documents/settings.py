@@ -50,6 +50,18 @@ class DocumentsSettings(BaseSettings):
     parse_extra_s_per_mib: float = Field(default=1.0, ge=0)
     """Seconds more, by both counts, for each further MiB."""
 
+    parse_ocr_s: float = Field(default=30.0, ge=0, le=600)
+    """Seconds that OCR may take for the scanned pages of one file, beside the other limits; 0: no OCR.
+
+    A page takes 2 to 10 seconds of one core. Pages beyond are named as unread, and read when asked for again.
+    """
+
+    parse_ocr_memory_mib: int = Field(default=2048, ge=1280)
+    """Address space of a parser process that reads scanned pages, in MiB; about a third of it is used."""
+
+    parse_ocr_thread_count: int = Field(default=2, ge=1, le=64)
+    """Threads of OCR in one parser process."""
+
     max_page_count: int = Field(default=5_000, ge=1)
     """Pages of a PDF that is read."""
 
@@ -87,6 +99,9 @@ class DocumentsSettings(BaseSettings):
             wall_s=self.parse_wall_s,
             extra_s_per_mib=self.parse_extra_s_per_mib,
             max_pages=self.max_page_count,
+            ocr_memory_bytes=self.parse_ocr_memory_mib * _MIB,
+            ocr_s=self.parse_ocr_s,
+            ocr_thread_count=self.parse_ocr_thread_count,
         )
 
     def lengths(self) -> Lengths:

@@ -6,15 +6,14 @@ import re
 from collections.abc import Collection
 from typing import TypeAlias
 
+from citemesh.text.numbers import MONTHS, numbers_between
 from citemesh.v1 import question_pb2
 from services.generation.words import find_words
 
 _Type: TypeAlias = question_pb2.AnswerType.ValueType
 
-_NUMBER_WORDS = (
-    "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety"
-    "|hundred|thousand|million|billion|half|twice|once|double|dozen|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zwölf"
-    "|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|trente|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|treinta"
+_NUMBER_WORDS = "|".join(
+    [*numbers_between(0, 99), "one", "hundred", "thousand", "million", "billion", "half", "twice", "double", "dozen"]
 )
 _NUMBER = re.compile(rf"\d|\b(?:{_NUMBER_WORDS})\b|[一二三四五六七八九十百千万亿]", re.IGNORECASE)
 _TIME_UNITS = (
@@ -27,11 +26,7 @@ _DURATION = re.compile(
     rf"(?:\([^)]*\)\s*)?(?:\w+\s+)?(?:{_TIME_UNITS})(?![^\W\d_])|\d+(?:ms|s|m|h|d)\b|\b(?:immediately|indefinitely|permanently|forever)\b",
     re.IGNORECASE,
 )
-_MONTHS = (
-    "january|february|march|april|may|june|july|august|september|october|november|december|januar|februar|märz|mai|juni"
-    "|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero"
-    "|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
-)
+_MONTHS = "|".join(sorted(MONTHS, key=len, reverse=True))
 _DATE = re.compile(
     rf"\b(?:{_MONTHS})\.?\s+\d|\d\.?\s+(?:de\s+)?(?:{_MONTHS})\b|\b(?:19|20)\d\d\b"
     rf"|\b\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?\b"

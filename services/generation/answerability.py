@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from citemesh.text.stems import stem
 from services.generation.answer_types import STRICT_TYPES, has_shape
 from services.generation.asks import Ask
 from services.generation.features import NAMES
 from services.generation.scene import Scene
 from services.generation.selection import Pick
-from services.generation.words import find_words, is_stop_word, stem
+from services.generation.words import find_words, is_stop_word
 
 Matrix = npt.NDArray[np.float32]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from citemesh.evidence.citing import cite
 from citemesh.v1 import answer_pb2, question_pb2
 from services.generation.asks import Ask
-from services.generation.citations import cite
 from services.generation.layout import LineKind
 from services.generation.markup import read_plain
 from services.generation.scene import Scene

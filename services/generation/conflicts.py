@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from citemesh.evidence.citing import cite
 from citemesh.v1 import answer_pb2
-from services.generation.citations import cite
 from services.generation.layout import LineKind
 from services.generation.scene import Scene
 from services.generation.selection import Pick

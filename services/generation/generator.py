@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from citemesh.llm.allowance import find_shortage, read_max_call_count, read_max_token_count
 from citemesh.llm.completion import JsonTask, LlmClient
 from citemesh.v1 import generation_pb2, question_pb2
 from services.generation.direct import answer_directly
@@ -44,7 +45,7 @@ class Generator:
             answer = answer_directly(request.parsed_question, list(request.history))
             return generation_pb2.GenerateResponse(answer=answer, branch="direct")
         if self._llm is not None:
-            shortage = _find_shortage(request)
+            shortage = find_shortage(request.budget)
             if not shortage:
                 return await self._ask_model(self._llm, request, remaining_s, on_delta)
             response = await self._extract(request)
@@ -70,23 +71,12 @@ class Generator:
             if delta and on_delta is not None:
                 await on_delta(delta)
 
-        budget = request.budget
         completion = await llm.complete(
             JsonTask("answer_with_evidence", write_messages(request), SCHEMA, read_draft),
             timeout_s=None if remaining_s is None else max(0.0, remaining_s - _RESERVE_S),
-            max_call_count=budget.max_model_calls if budget.HasField("max_model_calls") else None,
-            max_token_count=budget.max_model_token_count if budget.HasField("max_model_token_count") else None,
+            max_call_count=read_max_call_count(request.budget),
+            max_token_count=read_max_token_count(request.budget),
             on_text=show if on_delta is not None else None,
         )
         answer = finish_draft(completion.value, request)
         return generation_pb2.GenerateResponse(answer=answer, branch="llm", cost=completion.cost)
-
-
-def _find_shortage(request: generation_pb2.GenerateRequest) -> str:
-    """Why the model is not asked although one is configured; empty where it is asked."""
-    budget = request.budget
-    if budget.HasField("max_model_calls") and budget.max_model_calls == 0:
-        return "no model call is left in the budget"
-    if budget.HasField("max_model_token_count") and budget.max_model_token_count == 0:
-        return "no model token is left in the budget"
-    return ""

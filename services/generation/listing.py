@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from citemesh.text.sentences import split_sentences, trim
 from citemesh.v1 import answer_pb2, evidence_pb2, generation_pb2, question_pb2
 from services.generation.scene import Scene
 from services.generation.selection import Pick
-from services.generation.sentences import split_sentences, trim
 from services.generation.units import Unit
 
 Matrix = npt.NDArray[np.float32]

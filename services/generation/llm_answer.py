@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from citemesh.evidence.citing import cite
 from citemesh.llm.schema import SchemaError, take
 from citemesh.v1 import answer_pb2, evidence_pb2, generation_pb2, question_pb2
-from services.generation.citations import cite
 from services.generation.quotes import locate_quote
 
 MAX_CLAIMS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from services.generation.sentences import Span
+from citemesh.text.sentences import Span
 
 MIN_QUOTE_CHARACTERS = 3
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from citemesh.llm.settings import LlmSettings
 
-class GenerationSettings(BaseSettings):
+
+class GenerationSettings(LlmSettings, BaseSettings):
     """Settings of the generation service."""
 
-    model_config = SettingsConfigDict(env_prefix="CITEMESH_GENERATION_", use_attribute_docstrings=True)
+    model_config = SettingsConfigDict(env_prefix="CITEMESH_GENERATION_", use_attribute_docstrings=True, extra="ignore")
 
     max_unit_count: int = Field(default=80, ge=10, le=1000)
     """Sentences, rows and items of one request that are encoded, about 3 ms of one core each; the least
@@ -30,28 +32,3 @@ class GenerationSettings(BaseSettings):
 
     max_item_count: int = Field(default=40, ge=1, le=200)
     """Items quoted of one list."""
-
-    llm_base_url: str = ""
-    """Address of an OpenAI-compatible server, such as http://localhost:8000/v1; empty: answers are
-    extracted, no model is called."""
-
-    llm_model: str = ""
-    """Name of the model at that server."""
-
-    llm_api_key: SecretStr = SecretStr("")
-    """Key for that server; empty where it wants none."""
-
-    llm_timeout_ms: int = Field(default=20_000, ge=100, le=600_000)
-    """Longest wait for one answer of the model, in milliseconds; the caller's deadline may be shorter."""
-
-    llm_max_attempt_count: int = Field(default=2, ge=1, le=5)
-    """Tries until the model's output fits its schema; each is a model call."""
-
-    llm_max_output_token_count: int = Field(default=1200, ge=50, le=32_000)
-    """Tokens that the model may write in one answer."""
-
-    @model_validator(mode="after")
-    def _check_llm(self) -> GenerationSettings:
-        if self.llm_base_url and not self.llm_model:
-            raise ValueError("llm_model must be set where llm_base_url is: name the model that the server offers")
-        return self

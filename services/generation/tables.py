@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from citemesh.text.sentences import Span, trim
 from services.generation.markup import read_plain
-from services.generation.sentences import Span, trim
 
 _SEPARATOR = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|?)+\s*$")
 _CELL_BREAK = re.compile(r"(?<!\\)\|")

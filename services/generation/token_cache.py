@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
+from citemesh.caches.recently_used import RecentlyUsed
 from services.generation.token_match import Matrix, TokenEncoder
 
 
@@ -22,35 +21,19 @@ class CachedTokens:
     def __init__(self, encoder: TokenEncoder, max_token_count: int) -> None:
         """Keep up to `max_token_count` vectors, of 768 bytes each for the default encoder."""
         self._encoder = encoder
-        self._room = max_token_count
-        self._kept: OrderedDict[str, npt.NDArray[np.float16]] = OrderedDict()
-        self._lock = Lock()
+        self._kept: RecentlyUsed[str, npt.NDArray[np.float16]] = RecentlyUsed(max_token_count, weigh=len)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Matrix]:
         """One matrix [tokens, dimensions] of unit vectors for each text."""
-        found: dict[str, npt.NDArray[np.float16]] = {}
-        with self._lock:
-            for text in texts:
-                if text in self._kept:
-                    self._kept.move_to_end(text)
-                    found[text] = self._kept[text]
+        found = {text: matrix for text in dict.fromkeys(texts) if (matrix := self._kept.get(text)) is not None}
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
             fresh = [matrix.astype(np.float16) for matrix in self._encoder.encode_tokens(missing)]
-            found.update(zip(missing, fresh, strict=True))
-            self._keep(missing, fresh)
+            for text, matrix in zip(missing, fresh, strict=True):
+                found[text] = matrix
+                self._kept.put(text, matrix)
         return [found[text].astype(np.float32) for text in texts]
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, uncut."""
         return self._encoder.count_tokens(texts)
-
-    def _keep(self, texts: list[str], matrices: list[npt.NDArray[np.float16]]) -> None:
-        with self._lock:
-            for text, matrix in zip(texts, matrices, strict=True):
-                if text not in self._kept:
-                    self._kept[text] = matrix
-                    self._room -= len(matrix)
-            while self._room < 0 and self._kept:
-                _, oldest = self._kept.popitem(last=False)
-                self._room += len(oldest)

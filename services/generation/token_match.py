@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from services.generation.sentences import split_sentences
+from citemesh.text.sentences import split_sentences
 from services.generation.words import is_stop_word
 
 Matrix = npt.NDArray[np.float32]

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from citemesh.text.sentences import Span, split_sentences, trim
 from citemesh.v1 import evidence_pb2
 from services.generation.layout import Line, LineKind, read_lines
 from services.generation.markup import read_plain
-from services.generation.sentences import Span, split_sentences, trim
 from services.generation.tables import Table, read_pipe_table, read_plain_table
 
 LONGEST_UNIT_CHARACTERS = 700

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
-from threading import Lock
-from typing import Any
 
-import snowballstemmer  # type: ignore[import-untyped]  # it ships no type information
-
+from citemesh.text.stems import stem
 from services.generation.stop_words import ALL_STOP_WORDS, STOP_WORDS
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’\-_/:#+][^\W_]+)*[+#]*|[^\W_]+")
 _PART = re.compile(r"[^\W_]+")
-_stemming = Lock()
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
-_SNOWBALL = {
-    "ar": "arabic", "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish",
-    "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
-    "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
-}  # fmt: skip
 
 
 def find_words(text: str) -> list[str]:
@@ -48,25 +38,6 @@ def find_terms(text: str, language: str = "en") -> list[str]:
 def is_stop_word(word: str, language: str = "en") -> bool:
     """Whether the word says nothing of a subject by itself."""
     return word.lower() in STOP_WORDS.get(language, ALL_STOP_WORDS)
-
-
-def stem(word: str, language: str = "en") -> str:
-    """The stem of a lower-case word; the word itself where it holds figures or the language has no stemmer."""
-    if not word.isalpha() or language not in _SNOWBALL:
-        return word
-    return _stem(word, language)
-
-
-@lru_cache(maxsize=50_000)
-def _stem(word: str, language: str) -> str:
-    # The library's stemmers keep the word they work on in themselves.
-    with _stemming:
-        return str(_stemmer(language).stemWord(word))
-
-
-@cache
-def _stemmer(language: str) -> Any:
-    return snowballstemmer.stemmer(_SNOWBALL[language])
 
 
 def _pairs(word: str) -> list[str]:

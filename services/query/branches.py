@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
+from citemesh.llm.allowance import find_shortage, read_max_call_count, read_max_token_count
 from citemesh.rpc.deadline import HasDeadline, remaining_s, share
 from citemesh.rpc.errors import ServiceError, reason_name
 from citemesh.v1 import budget_pb2, errors_pb2, query_pb2
@@ -22,6 +24,9 @@ Value = TypeVar("Value")
 
 RULES: Final = "rules"
 LLM: Final = "llm"
+
+# About 2 ms of the rules' work; more, up to the longest history, would hold up every other call of the process.
+_MOST_CHARACTERS_AT_ONCE: Final = 250
 
 _RESERVE_S: Final = 0.02  # for the rules' own work and the way back
 _ANSWERED_BY_RULES: Final = frozenset(
@@ -69,7 +74,10 @@ class Branches:
         self, request: query_pb2.UnderstandRequest, context: HasDeadline
     ) -> query_pb2.UnderstandResponse:
         """Parse the question of a checked request."""
-        parsed = understand(request.question, request.history, self._identify)
+        if _measure_length(request) <= _MOST_CHARACTERS_AT_ONCE:
+            parsed = understand(request.question, request.history, self._identify)
+        else:
+            parsed = await asyncio.to_thread(understand, request.question, request.history, self._identify)
         response = query_pb2.UnderstandResponse(parsed_question=parsed, branch=RULES)
         if self._llm is None or request.rules_only:
             return response
@@ -86,7 +94,9 @@ class Branches:
         self, request: query_pb2.DecideFollowUpRequest, context: HasDeadline
     ) -> query_pb2.DecideFollowUpResponse:
         """Decide on a second retrieval for a checked request."""
-        decision = decide_follow_up(request.parsed_question, request.candidates, request.available_targets)
+        decision = await asyncio.to_thread(
+            decide_follow_up, request.parsed_question, request.candidates, request.available_targets
+        )
         response = query_pb2.DecideFollowUpResponse(decision=decision, branch=RULES)
         if self._llm is None:
             return response
@@ -127,7 +137,7 @@ class Branches:
         budget: budget_pb2.Budget,
         context: HasDeadline,
     ) -> _Attempt[Value]:
-        shortage = _find_shortage(budget)
+        shortage = find_shortage(budget)
         left = share(remaining_s(context), 0.8, _RESERVE_S)
         if left is not None and left <= 0.0:
             shortage = shortage or "no time is left for a model call"
@@ -143,16 +153,12 @@ class Branches:
         return _Attempt(completion.value, "", completion.cost)
 
 
+def _measure_length(request: query_pb2.UnderstandRequest) -> int:
+    return len(request.question) + sum(len(turn.text) for turn in request.history)
+
+
 def _limits(budget: budget_pb2.Budget) -> dict[str, int | None]:
     return {
-        "max_call_count": budget.max_model_calls if budget.HasField("max_model_calls") else None,
-        "max_token_count": budget.max_model_token_count if budget.HasField("max_model_token_count") else None,
+        "max_call_count": read_max_call_count(budget),
+        "max_token_count": read_max_token_count(budget),
     }
-
-
-def _find_shortage(budget: budget_pb2.Budget) -> str:
-    if budget.HasField("max_model_calls") and budget.max_model_calls == 0:
-        return "no model call is left in the budget"
-    if budget.HasField("max_model_token_count") and budget.max_model_token_count == 0:
-        return "no model token is left in the budget"
-    return ""

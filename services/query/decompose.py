@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from services.query.lexicon import GENERIC_WORDS, is_stop_word
+from citemesh.text.function_words import is_function_word
+from services.query.lexicon import GENERIC_WORDS
 from services.query.words import is_question, lower_first, split_sentences, split_words, upper_first
 
 MOST_PARTS: Final = 6
@@ -143,7 +144,7 @@ def find_topic(question: str, language: str = "en") -> str:
     runs: list[list[str]] = [[]]
     end = -1
     for word in split_words(question):
-        if is_stop_word(word.lower, language) or word.lower in {"use", "uses", "used", "using"}:
+        if is_function_word(word.lower, language) or word.lower in {"use", "uses", "used", "using"}:
             runs.append([])
             continue
         if end >= 0 and question[end : word.start] != " ":
@@ -165,7 +166,7 @@ def _leans(part: str, first: str, language: str) -> bool:
     content = [
         word.lower
         for word in split_words(part)
-        if not is_stop_word(word.lower, language) and word.lower not in GENERIC_WORDS
+        if not is_function_word(word.lower, language) and word.lower not in GENERIC_WORDS
     ]
     shared = {word.lower for word in split_words(first)} & set(content)
     return bool(_PRONOUN.search(part)) or (len(content) <= 3 and not shared)

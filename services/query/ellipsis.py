@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from services.query.lexicon import is_stop_word
-from services.query.word_lists import word_set
+from citemesh.text.function_words import is_function_word
+from citemesh.text.word_lists import word_set
 from services.query.words import split_words, upper_first
 
 OPENER: Final = re.compile(
@@ -96,7 +96,7 @@ def _replace_like(stem: str, fragment: str) -> str:
     """A bare noun phrase takes the place of the phrase before with the same last word; else it is added."""
     last = fragment.split()[-1].lower()
     for match in _NOUN_PHRASE.finditer(stem):
-        if match.group(1).split()[-1].lower().rstrip("s") == last.rstrip("s") and not is_stop_word(last):
+        if match.group(1).split()[-1].lower().rstrip("s") == last.rstrip("s") and not is_function_word(last):
             plain = re.sub(r"^(?:the|a|an)\s+", "", fragment, flags=re.I)
             return f"{stem[: match.start(1)]}{plain}{stem[match.end(1) :]}?"
     return upper_first(f"{stem}: {fragment}?")

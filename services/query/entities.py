@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from citemesh.text.function_words import is_function_word
 from citemesh.v1.question_pb2 import Role, Turn
 from services.query.decompose import find_topic
-from services.query.lexicon import is_stop_word
 
 _NAME: Final = re.compile(r"\b[A-Z][\w.'-]*(?:\s+(?:(?:of|the|de|van|von|da|del)\s+)?[A-Z][\w.'-]*){0,4}")
 _PERSON_NAME: Final = re.compile(r"\b[A-Z][\w.'-]+(?:\s+[A-Z][\w.'-]*){0,3}")
@@ -45,7 +45,7 @@ def find_entity(asked: str, answer: str, language: str) -> tuple[str, bool]:
         match = pattern.search(asked)
         if match is not None:
             return match.group(1).strip(), False
-    names = [name for name in _NAME.findall(_without_first_word(asked)) if not is_stop_word(name.lower())]
+    names = [name for name in _NAME.findall(_without_first_word(asked)) if not is_function_word(name.lower())]
     if names:
         return names[-1], False
     things = _OBJECT.findall(asked)
@@ -69,7 +69,7 @@ def find_person(history: Sequence[Turn], last_index: int) -> tuple[str, int]:
     for index, turn in enumerate(history):
         text = turn.text if turn.role == Role.ROLE_ASSISTANT else _without_first_word(turn.text)
         for name in _PERSON_NAME.findall(text):
-            if not is_stop_word(name.lower()) and not is_stop_word(name.split()[0].lower()):
+            if not is_function_word(name.lower()) and not is_function_word(name.split()[0].lower()):
                 plain = name.removesuffix("'s")
                 mentions[plain] += 2 if turn.role == Role.ROLE_USER else 1
                 turns[plain] = index
@@ -88,7 +88,7 @@ def _answer_entity(answer: str) -> str:
     words = first.strip(" .").split()
     if (
         not 0 < len(words) <= _LONGEST_ANSWER_ENTITY
-        or is_stop_word(" ".join(words).lower())
+        or is_function_word(" ".join(words).lower())
         or words[0].lower() in {"yes", "no", "up"}
     ):
         return ""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from citemesh.text.function_words import is_function_word
 from citemesh.v1.activation_pb2 import Pattern
 from citemesh.v1.evidence_pb2 import Candidate
 from citemesh.v1.query_pb2 import FollowUpDecision, FollowUpRetrieval
 from citemesh.v1.question_pb2 import Intent, ParsedQuestion, RetrievalMode
-from services.query.lexicon import GENERIC_WORDS, is_stop_word
+from services.query.lexicon import GENERIC_WORDS
 from services.query.words import split_words
 
 _ENOUGH_COVERED: Final = 0.5  # of a part's content words that the candidates hold
@@ -76,7 +77,7 @@ def _find_uncovered_part(question: ParsedQuestion, candidates: Sequence[Candidat
         content = {
             _stem(word.lower)
             for word in split_words(part)
-            if not is_stop_word(word.lower) and word.lower not in GENERIC_WORDS
+            if not is_function_word(word.lower) and word.lower not in GENERIC_WORDS
         }
         if content and len(content & held) / len(content) < _ENOUGH_COVERED:
             return part

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from citemesh.text.function_words import is_function_word
+from citemesh.text.word_lists import word_set
 from citemesh.v1.question_pb2 import LayoutHint, Reference, ReferenceKind
-from services.query.lexicon import is_stop_word
-from services.query.word_lists import word_set
 
 _NUMBER = r"[0-9]+(?:[.\-][0-9]+)*[a-z]?(?:\([a-z0-9]{1,4}\))*|[IVX]{1,5}(?:\.[0-9]+)*"
 _LABELS: Final = (
@@ -165,7 +165,7 @@ def _find_section_hint(question: str, references: list[Reference]) -> str | None
         match = pattern.search(question)
         if match is not None:
             words = match.group(1).strip()
-            if not is_stop_word(words.lower()):
+            if not is_function_word(words.lower()):
                 return words
     for reference in references:
         if reference.kind == ReferenceKind.REFERENCE_KIND_SECTION:
@@ -205,4 +205,4 @@ def find_document_hints(question: str) -> list[str]:
 
 def _is_name(modifiers: str) -> bool:
     words = modifiers.lower().split()
-    return not any(word in _DEICTIC or word in _EVERYDAY_PAGES or is_stop_word(word) for word in words)
+    return not any(word in _DEICTIC or word in _EVERYDAY_PAGES or is_function_word(word) for word in words)

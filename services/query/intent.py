@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from citemesh.text.function_words import is_function_word
+from citemesh.text.word_lists import word_set
 from citemesh.v1.question_pb2 import Intent
 from services.query.counts import find_requested_count
 from services.query.hints import Hints
-from services.query.lexicon import is_stop_word
-from services.query.word_lists import word_set
 
 _I: Final = re.I
 
@@ -96,7 +96,7 @@ def is_listing(question: str) -> bool:
 def _asks_for_plural(words: list[str]) -> bool:
     """Whether the noun that follows "which" or "what" directly, before any verb, is a plural."""
     for position, word in enumerate(words):
-        if is_stop_word(word):
+        if is_function_word(word):
             return False
         if word.endswith("s") and not word.endswith(("ss", "'s", "’s")) and len(word) > 3 and word not in _NOT_PLURAL:
             following = words[position + 1] if position + 1 < len(words) else ""

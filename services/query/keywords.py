@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from citemesh.text.function_words import is_function_word
+from citemesh.text.word_lists import word_set
 from services.query.hints import Hints
-from services.query.lexicon import GENERIC_WORDS, is_stop_word
-from services.query.word_lists import word_set
+from services.query.lexicon import GENERIC_WORDS
 from services.query.words import Word, has_cjk, split_words
 
 MOST_KEYWORDS: Final = 20
@@ -80,7 +81,7 @@ def _is_function(word: Word, language: str) -> bool:
     lower = word.lower
     if word.is_identifier and not lower.isalpha():
         return False
-    return is_stop_word(lower, language) or lower in _ASKING or (len(lower) == 1 and not word.is_capitalised)
+    return is_function_word(lower, language) or lower in _ASKING or (len(lower) == 1 and not word.is_capitalised)
 
 
 def _without_repeats(ranked: list[str]) -> list[str]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from services.query.lexicon import FUNCTION_WORDS
-from services.query.word_lists import word_set
+from citemesh.text.function_words import FUNCTION_WORDS
+from citemesh.text.word_lists import word_set
 from services.query.words import split_words
 
 UNKNOWN: Final = "und"

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from citemesh.text.word_lists import word_set
 from citemesh.v1.question_pb2 import RetrievalNeed
 from services.query.hints import Hints
 from services.query.lexicon import GENERIC_WORDS
 from services.query.small_talk import is_small_talk
 from services.query.telling import find_telling_words
 from services.query.transform import is_transform_request
-from services.query.word_lists import word_set
 from services.query.words import Word, has_cjk, is_question, split_sentences, split_words
 
 _LONGEST_PRONOUN_QUESTION: Final = 7  # words; a longer question carries enough to search with

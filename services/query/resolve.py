@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from citemesh.text.function_words import is_function_word
 from citemesh.v1.question_pb2 import ResolvedReference, Role, Turn
 from services.query.decompose import find_topic
 from services.query.ellipsis import OPENER, fill_ellipsis
 from services.query.entities import find_entity, find_person
-from services.query.lexicon import is_stop_word
 from services.query.options import ALL_OPTIONS, ORDINAL, find_options, pick_option
 from services.query.small_talk import is_small_talk, strip_small_talk
 from services.query.telling import find_telling_words
@@ -151,7 +151,7 @@ def _resolve_pronouns(question: str, before: _Before) -> Resolution:
     demonstrative = _DEMONSTRATIVE.search(masked)
     pointed = (
         demonstrative is not None
-        and not is_stop_word(demonstrative.group(2).lower())
+        and not is_function_word(demonstrative.group(2).lower())
         and _follows(before, demonstrative.group(2))
     )
     if demonstrative is not None and pointed and not references:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from services.query.lexicon import GENERIC_WORDS, is_stop_word
+from citemesh.text.function_words import is_function_word
+from services.query.lexicon import GENERIC_WORDS
 from services.query.synonyms import ACRONYMS, SYNONYMS
 from services.query.telling import find_telling_words
 from services.query.words import split_sentences, split_words, upper_first
@@ -148,7 +149,7 @@ def _state(asked: str) -> str:
 def _widen(question: str) -> str:
     """The question's content words, each followed by what documents call the same."""
     added: list[str] = []
-    words = [word for word in split_words(question) if not is_stop_word(word.lower)]
+    words = [word for word in split_words(question) if not is_function_word(word.lower)]
     # A capital inside a sentence makes a name of a word, and names have no synonyms.
     lowered = " ".join("" if word.is_capitalised and word.start else word.lower for word in split_words(question))
     added += [SYNONYMS[match.group()] for match in _SYNONYM.finditer(lowered)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from services.query.lexicon import GENERIC_WORDS, is_stop_word
+from citemesh.text.function_words import is_function_word
+from services.query.lexicon import GENERIC_WORDS
 from services.query.words import Word, split_words
 
 
@@ -15,7 +16,7 @@ def _is_telling(word: Word, language: str, *, is_first: bool) -> bool:
     lower = word.lower.removesuffix("'s")
     if word.is_identifier and not lower.isdigit() and len(lower) > 1:
         return True
-    if len(lower) == 1 or is_stop_word(word.lower, language) or is_stop_word(lower, language):
+    if len(lower) == 1 or is_function_word(word.lower, language) or is_function_word(lower, language):
         return False
     # A capital inside the sentence makes a name of a general word ("Use or Lose").
     named = word.is_capitalised and not is_first and language != "de"

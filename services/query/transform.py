@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from services.query.lexicon import ALL_FUNCTION_WORDS
-from services.query.word_lists import word_set
+from citemesh.text.function_words import ALL_FUNCTION_WORDS
+from citemesh.text.word_lists import word_set
 from services.query.words import split_words
 
 _VERB: Final = re.compile(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from citemesh.text.sentences import cut_sentences
+
 _TOKEN = re.compile(
     r"""
       §+\s*\d[\w.()-]*\w\)?                    # § 1003.2(g)
@@ -14,10 +16,6 @@ _TOKEN = re.compile(
     | _\w+\b                                   # __proto__
     """,
     re.VERBOSE,
-)
-_SENTENCE_END = re.compile(r"(?<=[.!?。？！])[\"'”’)]*\s+(?=[^\s])|(?<=[。？！])|\n+")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|no|art|sec|fig|approx|dr|mr|mrs|ms|z\.b|bzw|u\.s|st)\.|\b[A-Z]\.)$", re.I
 )
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 _IDENTIFIER = re.compile(r"[_/=@+§]|^--?[A-Za-z]|\w\.\w|\d|[a-z][A-Z]|^[A-Z]{2,}")
@@ -53,16 +51,8 @@ def split_words(text: str) -> list[Word]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of `text`, end marks kept, stripped; abbreviations do not end one."""
-    parts: list[str] = []
-    for piece in _SENTENCE_END.split(text):
-        if not piece or not piece.strip():
-            continue
-        if parts and _ABBREVIATION.search(parts[-1]):
-            parts[-1] = f"{parts[-1]} {piece.strip()}"
-        else:
-            parts.append(piece.strip())
-    return parts
+    """The sentences of a question as people type them, end marks kept, stripped; abbreviations do not end one."""
+    return cut_sentences(text, is_typed=True)
 
 
 def is_question(sentence: str) -> bool:

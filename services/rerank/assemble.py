@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from citemesh.evidence.ids import EvidenceIds, read_evidence_number
+from citemesh.evidence.units import make_evidence, measure_token_count
 from citemesh.v1 import evidence_pb2, rerank_pb2
-from services.rerank.evidence import make_evidence, measure_token_count, number_evidence
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,9 @@ def assemble_context(
             selection.add(candidate, token_count)
         else:
             dropped.append(rerank_pb2.DroppedCandidate(passage_id=candidate.passage.passage_id, reason=reason))
-    numbers = number_evidence([each.passage.passage_id for each in selection.chosen], known_evidence_ids)
-    evidence = [make_evidence(each, numbers[each.passage.passage_id]) for each in selection.chosen]
-    evidence.sort(key=lambda unit: numbers[unit.passage_id])
+    ids = EvidenceIds({each.passage_id: each.evidence_id for each in known_evidence_ids})
+    evidence = [make_evidence(each, ids.id_of(each.passage.passage_id)) for each in selection.chosen]
+    evidence.sort(key=lambda unit: read_evidence_number(unit.evidence_id) or 0)
     return rerank_pb2.AssembleContextResponse(evidence=evidence, dropped=dropped, token_count=selection.token_count)
 
 

@@ -9,17 +9,17 @@ costs next to nothing.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.models.encoder import Encoder
 from citemesh.models.runtime import count_usable_cores
 from citemesh.models.scorer_card import ScorerCard
 from citemesh.models.tokenizer import MAX_PAIR_QUESTION_TOKEN_COUNT, TokenizedText
+from citemesh.text.hashes import digest_texts
 from services.rerank.backend import Pair
 from services.rerank.queue import ScoringQueue
 from services.rerank.settings import RerankSettings
@@ -87,32 +87,15 @@ class VectorCache:
     """
 
     def __init__(self, max_token_count: int) -> None:
-        self._max_token_count = max_token_count
-        self._token_count = 0
-        self._vectors: OrderedDict[bytes, TokenVectors] = OrderedDict()
+        self._vectors: RecentlyUsed[bytes, TokenVectors] = RecentlyUsed(max_token_count, weigh=len)
 
     def get(self, text: str) -> TokenVectors | None:
         """The vectors of a text, where they are known."""
-        key = _digest(text)
-        vectors = self._vectors.get(key)
-        if vectors is not None:
-            self._vectors.move_to_end(key)
-        return vectors
+        return self._vectors.get(digest_texts(text))
 
     def put(self, text: str, vectors: TokenVectors) -> None:
         """Keep what was encoded."""
-        key = _digest(text)
-        if key in self._vectors:
-            return
-        self._vectors[key] = vectors
-        self._token_count += len(vectors)
-        while self._token_count > self._max_token_count:
-            _, dropped = self._vectors.popitem(last=False)
-            self._token_count -= len(dropped)
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        self._vectors.put(digest_texts(text), vectors)
 
 
 def _compare(pairs: Sequence[Pair], vectors: Mapping[str, TokenVectors]) -> list[float]:

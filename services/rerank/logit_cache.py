@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
-
+from citemesh.caches.recently_used import RecentlyUsed
+from citemesh.text.hashes import digest_texts
 from services.rerank.backend import Pair
 
 
@@ -16,25 +15,12 @@ class LogitCache:
     """
 
     def __init__(self, max_entry_count: int) -> None:
-        self._max_entry_count = max_entry_count
-        self._logits: OrderedDict[bytes, float] = OrderedDict()
+        self._logits: RecentlyUsed[bytes, float] = RecentlyUsed(max_entry_count)
 
     def get(self, pair: Pair) -> float | None:
         """The logit of a pair, where it is known."""
-        key = _digest(pair)
-        logit = self._logits.get(key)
-        if logit is not None:
-            self._logits.move_to_end(key)
-        return logit
+        return self._logits.get(digest_texts(*pair))
 
     def put(self, pair: Pair, logit: float) -> None:
         """Keep what was scored."""
-        self._logits[_digest(pair)] = logit
-        if len(self._logits) > self._max_entry_count:
-            self._logits.popitem(last=False)
-
-
-def _digest(pair: Pair) -> bytes:
-    question, text = (side.encode("utf-8", "surrogatepass") for side in pair)
-    # The length keeps ("a", "bc") and ("ab", "c") apart.
-    return hashlib.blake2b(len(question).to_bytes(8, "big") + question + text, digest_size=16).digest()
+        self._logits.put(digest_texts(*pair), logit)

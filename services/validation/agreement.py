@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from citemesh.text.sentences import cut_sentences
+from citemesh.text.stems import stem
 from citemesh.v1.answer_pb2 import Verdict
 from services.validation.labels import Place, find_label_fault, mask_labels
 from services.validation.quantities import Quantity, find_dates, find_quantities
-from services.validation.words import content_stems, fold, split_sentences, stem
+from services.validation.words import content_stems, fold
 
 _SHARED_ENOUGH: Final = 0.6  # of a claim's content words in one sentence, for the two to speak of the same
 _NEGATOR_REACH: Final = 3  # words before what is negated
@@ -154,7 +156,7 @@ def _compare_polarity(claim: str, quote: str) -> Disagreement | None:
 def find_closest_sentence(stems: set[str], quote: str) -> tuple[str, float]:
     """The sentence of `quote` that holds most of `stems`, and the share that it holds, 0 to 1."""
     best, most = "", -1
-    for sentence in split_sentences(quote) or [quote]:
+    for sentence in cut_sentences(quote) or [quote]:
         count = len(stems & set(content_stems(sentence)))
         if count > most:
             best, most = sentence, count

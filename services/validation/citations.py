@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from functools import lru_cache
-
+from citemesh.text.hashes import hash_text
 from citemesh.v1.answer_pb2 import Verdict
 from citemesh.v1.evidence_pb2 import Citation, Evidence
 from services.validation.findings import Finding
@@ -35,9 +33,3 @@ def _check_quote(citation: Citation, evidence: Evidence) -> Finding | None:
         return None
     reason = f"The quote is not in {citation.evidence_id} at characters {start} to {end}."
     return Finding(Verdict.VERDICT_QUOTE_NOT_FOUND, reason)
-
-
-@lru_cache(maxsize=512)
-def hash_text(text: str) -> str:
-    """sha256 of `text`, lower-case hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from services.validation.words import FUNCTION_WORDS
+from citemesh.text.numbers import MONTHS, TENS, numbers_between
+from services.validation.words import SHARED_WORDS
 
 _UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), ("s", 0.001)),
@@ -50,38 +51,8 @@ _UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("°c", "celsius"), ("°c", 1.0)),
     **dict.fromkeys(("°f", "fahrenheit"), ("°f", 1.0)),
 }
-_SMALL: Final[dict[str, int]] = {
-    word: value
-    for value, words in enumerate(
-        (
-            "zero null",
-            "",
-            "two zwei deux dos",
-            "three drei trois tres",
-            "four vier quatre cuatro",
-            "five fünf cinq cinco",
-            "six sechs seis",
-            "seven sieben sept siete",
-            "eight acht huit ocho",
-            "nine neun neuf nueve",
-            "ten zehn dix diez",
-            "eleven elf onze",
-            "twelve zwölf douze doce",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-        )
-    )
-    for word in words.split()
-}
-_TENS: Final = {
-    word: value * 10
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)  # noqa: SIM905  # reads better
-}
+# "Once" is how often, unless it stands for 11 in Spanish, which nothing here can tell.
+_SMALL: Final = {word: value for word, value in numbers_between(0, 19).items() if word != "once"}
 _SCALES: Final = {
     "hundred": 100.0,
     "thousand": 1e3,
@@ -92,29 +63,7 @@ _SCALES: Final = {
     "millions": 1e6,
 }
 _SUFFIXES: Final = {"k": 1e3, "m": 1e6, "bn": 1e9}
-_MONTHS: Final[dict[str, int]] = {
-    word: value
-    for value, words in enumerate(
-        (
-            "january jan januar janvier enero",
-            "february feb februar février febrero",
-            "march mar märz mars marzo",
-            "april apr avril abril",
-            "may mai mayo",
-            "june jun juni juin junio",
-            "july jul juli juillet julio",
-            "august aug août agosto",
-            "september sep sept septembre septiembre",
-            "october oct oktober octobre octubre",
-            "november nov novembre noviembre",
-            "december dec dezember décembre diciembre",
-        ),
-        1,
-    )
-    for word in words.split()
-}
-
-_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
 _DATE: Final = re.compile(
     rf"(?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)"
     rf"|\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+"
@@ -138,10 +87,10 @@ _NUMBER: Final = re.compile(
 _COMMA_GROUPS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _POINT_GROUPS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _WORD_NUMBER: Final = re.compile(
-    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(_SMALL)}))?|(?P<small>{'|'.join(_SMALL)}|a"
+    rf"\b(?:(?P<tens>{'|'.join(TENS)})(?:[- ](?P<ones>{'|'.join(_SMALL)}))?|(?P<small>{'|'.join(_SMALL)}|a"
     rf"|one)(?=\s(?:hundred|thousand|million|billion)\b)"
-    rf"|(?P<bare>{'|'.join(_SMALL)})|(?P<single>one|an?)(?=[- ](?:{_TIME_UNIT})\b))(?:[- ](?P<scale>hundred|thousand"
-    rf"|million|billion|trillion))?(?:[- ](?P<unit>{_UNIT}))?"
+    rf"|(?P<bare>{'|'.join(_SMALL)})|(?P<single>one|an?)(?=[- ](?:{_TIME_UNIT})\b))(?!\w)(?:[- ](?P<scale>hundred"
+    rf"|thousand|million|billion|trillion))?(?:[- ](?P<unit>{_UNIT}))?"
 )
 _FREQUENCY: Final = re.compile(r"\b(?P<word>once|twice)\b")
 # "a day", "per person per day", "/day", "pro Tag", at most three words after the number that it belongs to.
@@ -200,7 +149,7 @@ def find_dates(text: str) -> list[Date]:
         else:
             name = match["m1"] or match["m2"] or match["m3"]
             year = int(match["y1"] or match["y2"] or match["y3"] or 0)
-            dates.append(Date(match.group(), year, _MONTHS[name], int(match["d1"] or match["d2"] or 0)))
+            dates.append(Date(match.group(), year, MONTHS[name], int(match["d1"] or match["d2"] or 0)))
     return dates
 
 
@@ -237,7 +186,7 @@ def _is_article(match: re.Match[str]) -> bool:
 def _is_governed(rate: re.Match[str]) -> bool:
     """Whether "a day" depends on the word before it ("EUR 64 within a day"), and so is a measure of its own."""
     words = rate["between"].split()
-    return bool(rate["article"] and words and words[-1] in FUNCTION_WORDS)
+    return bool(rate["article"] and words and words[-1] in SHARED_WORDS)
 
 
 def _read_frequency(match: re.Match[str]) -> Quantity:
@@ -261,7 +210,7 @@ def _read_digits(match: re.Match[str]) -> Quantity:
 def _read_words(match: re.Match[str]) -> Quantity:
     small = match["small"] or match["bare"] or ""
     value = float(
-        _TENS.get(match["tens"] or "", 0)
+        TENS.get(match["tens"] or "", 0)
         + _SMALL.get(match["ones"] or "", 0)
         + (1 if small in {"a", "one"} or match["single"] else _SMALL.get(small, 0))
     )

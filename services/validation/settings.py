@@ -26,3 +26,7 @@ class ValidationSettings(BaseSettings):
 
     reviewer_group: str = Field(default="reviewers", min_length=1)
     """The group whose members see and decide all reviews of their tenant; others see those of their own questions."""
+
+    max_review_count: int = Field(default=10_000, ge=1)
+    """Reviews kept for each tenant, 5 to 50 KB each: beyond it the oldest decided ones are dropped. Where all of them
+    wait to be decided, a withheld answer is no longer kept for review."""

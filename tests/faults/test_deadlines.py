@@ -24,7 +24,8 @@ from citemesh.v1 import (
     question_pb2,
 )
 from services.dispatcher.service import SPEC
-from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, fake_specs, parsed, write_answer
+from tests.unit.services.dispatcher.fake_mesh import METADATA, FakeMesh, fake_specs
+from tests.unit.services.dispatcher.scripts import QUESTION, parsed, write_answer
 
 DEADLINE_S = 2.0
 TOLERANCE_S = 0.1

@@ -11,7 +11,8 @@ import pytest
 from citemesh.rpc.errors import error_reason, read_field_violations, read_status
 from citemesh.v1 import answer_pb2, dispatcher_pb2, errors_pb2, history_pb2, question_pb2
 from services.dispatcher.replay import find_missing, replay
-from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, running
+from tests.unit.services.dispatcher.fake_mesh import METADATA, FakeMesh, running
+from tests.unit.services.dispatcher.scripts import QUESTION
 
 Edit = Callable[[dispatcher_pb2.AnswerResponse], None]
 

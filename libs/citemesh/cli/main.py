@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from citemesh.cli.commands import documents, evaluate, models
+from citemesh.cli.commands import documents, evaluate, models, store
 from citemesh.cli.commands.ask import ask
 from citemesh.cli.commands.check import check
 from citemesh.cli.commands.doctor import doctor
@@ -56,6 +56,8 @@ for _command in (up, ingest, ask, search, explain, replay, check, doctor):
     app.command()(_command)
 app.add_typer(documents.app, name="documents")
 app.add_typer(models.app, name="models")
+app.add_typer(store.app, name="store")
+app.command("reindex", help="The same as `store reindex`.")(store.reindex)
 
 add_later(evaluate.app, "retrieval", "Recall and nDCG of each leg over a folder in the BEIR layout.")
 add_later(evaluate.app, "claims", "Verdicts against labelled claims.")
@@ -75,7 +77,6 @@ add_later(_reviews, "decide", "Release or reject a withheld answer.")
 app.add_typer(_reviews, name="reviews")
 
 add_later(app, "calibrate", "Make a calibration artefact from labelled pairs.")
-add_later(app, "reindex", "Build the index anew, such as for another encoder.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,107 +3,113 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+import os
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from citemesh.cli.connection import Connection
 from citemesh.cli.exits import Exit, exit_of_error
-from citemesh.cli.narration.words import count, name_value
-from citemesh.cli.output import Output, make_printable
+from citemesh.cli.known import KnownDocuments, read_known
+from citemesh.cli.output import Output
+from citemesh.cli.progress import IngestProgress, show_progress
 from citemesh.cli.running import describe_error
+from citemesh.cli.tally import Failure, Tally, show_tally
 from citemesh.rpc.calls import send_stream
 from citemesh.rpc.errors import ServiceError
-from citemesh.v1 import documents_pb2, documents_pb2_grpc
+from citemesh.v1 import documents_pb2, documents_pb2_grpc, errors_pb2
 
-FILES_AT_ONCE: Final = 4
+FILES_AT_ONCE: Final = max(4, 2 * (os.cpu_count() or 1))
+"""Enough that every core of a mesh on this machine has a file, while others are on their way."""
+
 _CHUNK_SIZE_BYTES: Final = 256 * 1024
+# From here on, listing what the mesh holds costs less than sending it all.
+_LEAST_TO_COMPARE: Final = 8
+_OVERLOAD_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 
 Described = tuple[Path, documents_pb2.IngestHeader]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A file that was not ingested, why, and the exit code that this is worth."""
-
-    path: Path
-    reason: str
-    exit_code: Exit
-
-
-@dataclass
-class Tally:
-    """What an ingest has come to so far."""
-
-    responses: list[tuple[Path, documents_pb2.IngestResponse]] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-
-    @property
-    def passage_count(self) -> int:
-        """Passages of all documents."""
-        return sum(response.document.passage_count for _, response in self.responses)
-
-    @property
-    def known_count(self) -> int:
-        """Files whose content was in the mesh before."""
-        return sum(response.result == documents_pb2.INGEST_RESULT_UNCHANGED for _, response in self.responses)
 
 
 async def send_files(
     connection: Connection, output: Output, files: list[Described], *, at_once: int = FILES_AT_ONCE
 ) -> Tally:
-    """Send files, at most `at_once` at a time, and say what became of each: results on stdout, failures on stderr."""
-    tally, room = Tally(), asyncio.Semaphore(at_once)
+    """Send files, at most `at_once` at a time, and say what became of each.
+
+    What the mesh holds already is not sent again, so that an ingest that was ended is gone on with by calling it again.
+    Where the mesh has gone away, the files that are left are not tried.
+    """
+    sending = _Sending(connection, at_once)
+    paths = [path for path, _ in files]
     try:
-        with _make_bar(output) as bar:
-            task = bar.add_task("Reading", total=len(files), passages=0, name="")
-
-            async def send(path: Path, header: documents_pb2.IngestHeader) -> None:
-                async with room:
-                    bar.update(task, name=make_printable(path.name))
-                    await _send_file(connection, path, header, tally)
-                    bar.update(task, advance=1, passages=tally.passage_count)
-
-            await asyncio.gather(*(send(path, header) for path, header in files))
-            bar.update(task, name="")
+        with show_progress(output, paths) as progress:
+            if len(files) >= _LEAST_TO_COMPARE:
+                sending.known = await read_known(connection)
+            waiting = iter(files)
+            await asyncio.gather(*(sending.take_all(waiting, progress) for _ in range(min(at_once, len(files)))))
     finally:
         # After the bar, so that neither writes over the other; and in the order of the files, also when interrupted.
-        _show(output, tally, [path for path, _ in files])
-    return tally
+        show_tally(output, sending.tally, paths)
+    return sending.tally
 
 
-def _make_bar(output: Output) -> Progress:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[passages]:,} passages"),
-        TextColumn("{task.fields[name]}", style="dim"),
-        TimeElapsedColumn(),
-    )
-    # Redirected, stdout would end up on stderr while the bar is there.
-    return Progress(*columns, console=output.narration, redirect_stdout=False, redirect_stderr=False)
+class _Sending:
+    """Files on their way to one mesh."""
 
+    def __init__(self, connection: Connection, at_once: int) -> None:
+        self.tally = Tally()
+        self.known = KnownDocuments({})
+        self._connection = connection
+        self._at_once = at_once
+        self._unreached_count = 0
 
-async def _send_file(connection: Connection, path: Path, header: documents_pb2.IngestHeader, tally: Tally) -> None:
-    stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
-    try:
+    async def take_all(self, waiting: Iterator[Described], progress: IngestProgress) -> None:
+        """Send one file after the other, until there is none left or the mesh is gone."""
+        for path, header in waiting:
+            progress.begin(path)
+            try:
+                known = await asyncio.to_thread(self.known.find, path, header)
+                response = known or await self._send(path, header)
+            except OSError as error:
+                self._fail(path, error.strerror or "it cannot be read", Exit.BAD_INPUT)
+                progress.finish(path)
+            except ServiceError as error:
+                self._fail(path, describe_error(error), exit_of_error(error))
+                progress.finish(path)
+                self._unreached_count += error.reason == errors_pb2.ERROR_REASON_UPSTREAM_UNAVAILABLE
+                if self._unreached_count >= 2 * self._at_once:
+                    return
+            else:
+                self.tally.responses.append((path, response))
+                self._unreached_count = 0
+                if known is not None:
+                    progress.skip(path)
+                else:
+                    progress.finish(path, response.document.profile.page_count, response.document.passage_count)
+
+    async def _send(self, path: Path, header: documents_pb2.IngestHeader) -> documents_pb2.IngestResponse:
+        """Send one file; one that an overloaded mesh refuses is sent again a little later."""
+        for pause_s in _OVERLOAD_PAUSES_S:
+            try:
+                return await self._send_once(path, header)
+            except ServiceError as error:
+                if error.reason != errors_pb2.ERROR_REASON_OVERLOADED:
+                    raise
+            await asyncio.sleep(pause_s)
+        return await self._send_once(path, header)
+
+    async def _send_once(self, path: Path, header: documents_pb2.IngestHeader) -> documents_pb2.IngestResponse:
+        stub = documents_pb2_grpc.DocumentsServiceStub(self._connection.channel)
         file = await asyncio.to_thread(path.open, "rb")
-    except OSError as error:
-        tally.failures.append(Failure(path, error.strerror or "it cannot be read", Exit.BAD_INPUT))
-        return
-    try:
-        requests = _make_requests(file, header)
-        response = await send_stream(stub.Ingest, requests, timeout=connection.timeout_s, service="documents")
-    except ServiceError as error:
-        tally.failures.append(Failure(path, describe_error(error), exit_of_error(error)))
-        return
-    finally:
-        file.close()
-    tally.responses.append((path, response))
+        try:
+            requests = _make_requests(file, header)
+            return await send_stream(
+                stub.Ingest, requests, timeout=self._connection.timeout_s, service="documents"
+            )
+        finally:
+            file.close()
+
+    def _fail(self, path: Path, reason: str, exit_code: Exit) -> None:
+        self.tally.failures.append(Failure(path, reason, exit_code))
 
 
 async def _make_requests(
@@ -112,27 +118,3 @@ async def _make_requests(
     yield documents_pb2.IngestRequest(header=header)
     while chunk := await asyncio.to_thread(file.read, _CHUNK_SIZE_BYTES):
         yield documents_pb2.IngestRequest(chunk=chunk)
-
-
-def _show(output: Output, tally: Tally, order: list[Path]) -> None:
-    place = {path: index for index, path in enumerate(order)}
-    for path, response in sorted(tally.responses, key=lambda pair: place[pair[0]]):
-        output.json_line(response)
-        output.result(_describe(path, response))
-    note = f", {tally.known_count} of them known already" if tally.known_count else ""
-    held = count(len(tally.responses), "file")
-    output.note(f"{held} in the mesh{note}, {count(tally.passage_count, 'passage')}.")
-    for failure in sorted(tally.failures, key=lambda failure: place[failure.path]):
-        output.note(make_printable(f"{failure.path} was not ingested: {failure.reason}"))
-
-
-def _describe(path: Path, response: documents_pb2.IngestResponse) -> str:
-    """What became of a file, in one line, with the document's warnings below it."""
-    document = response.document
-    result = name_value(documents_pb2.IngestResult, response.result, "INGEST_RESULT_")
-    pages = f"{count(document.profile.page_count, 'page')}, " if document.profile.page_count else ""
-    line = (
-        f"{path.name} → {document.document_id}, version {document.document_version} ({result}): "
-        f"{pages}{count(document.passage_count, 'passage')}"
-    )
-    return make_printable("\n".join([line, *(f"  note: {warning}" for warning in document.warnings)]))

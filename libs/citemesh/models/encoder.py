@@ -56,6 +56,10 @@ class Encoder:
         """The same for one tokenised text, on the calling thread: for a service with a queue of its own."""
         return _make_unit(self._run(text)[1:-1])
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text without the markers, uncut."""
+        return self.tokenizer.count_tokens(texts)
+
     def encode_canaries(self) -> Matrix:
         """Vectors of the canary texts, as passages: an index keeps them, a reader compares its own with them."""
         return self.encode_passages(CANARY_TEXTS)

@@ -15,7 +15,6 @@ from citemesh.rpc.spec import RunningService
 
 _log = structlog.get_logger(__name__)
 
-_Status = health_pb2.HealthCheckResponse.ServingStatus
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 _UNKNOWN = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN

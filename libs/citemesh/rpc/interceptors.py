@@ -42,16 +42,10 @@ class _Method:
     def wrap(self) -> Handler:
         """The handler with everything around it. (De)serialising happens inside, so that its errors are mapped too."""
         handler = self.handler
-        if handler.request_streaming and handler.response_streaming:
-            inner = handler.stream_stream
-            if inspect.isasyncgenfunction(inner):
-                return grpc.stream_stream_rpc_method_handler(self._generate(inner, self._read_stream))
-            return self._keep_codecs(grpc.stream_stream_rpc_method_handler, self._await_plain(inner))
         if handler.response_streaming:
-            inner = handler.unary_stream
-            if inspect.isasyncgenfunction(inner):
-                return grpc.unary_stream_rpc_method_handler(self._generate(inner, self._read_one))
-            return self._keep_codecs(grpc.unary_stream_rpc_method_handler, self._await_plain(inner))
+            if handler.request_streaming or not inspect.isasyncgenfunction(handler.unary_stream):
+                raise TypeError(f"{self.path} must take one message and be an async generator, as all streams here are")
+            return grpc.unary_stream_rpc_method_handler(self._generate(handler.unary_stream))
         if handler.request_streaming:
             return grpc.stream_unary_rpc_method_handler(self._await_one(handler.stream_unary, self._read_stream))
         return grpc.unary_unary_rpc_method_handler(self._await_one(handler.unary_unary, self._read_one))
@@ -79,7 +73,7 @@ class _Method:
 
         return handle
 
-    def _generate(self, inner: Any, read: Callable[[Any], Any]) -> Any:
+    def _generate(self, inner: Any) -> Any:
         """A method with a stream of responses, written as an async generator."""
         serialize = self.handler.response_serializer or _keep
 
@@ -88,7 +82,7 @@ class _Method:
             responses: Any = None
             try:
                 call.admit()
-                responses = inner(read(raw), context)
+                responses = inner(self._read_one(raw), context)
                 while True:
                     try:
                         response = await call.run(anext(responses))
@@ -105,25 +99,6 @@ class _Method:
             call.succeed()
 
         return handle
-
-    def _await_plain(self, inner: Any) -> Any:
-        """A method with a stream of responses, written with context.read and context.write."""
-
-        async def handle(request: Any, context: Context) -> None:
-            call = HandledCall(self.path, self.metrics, self.policy, context)
-            try:
-                call.admit()
-                await call.run(inner(request, context))
-            except BaseException as error:  # whatever it is, the caller must not see it or wait for it
-                await call.fail(error)
-                raise
-            call.succeed()
-
-        return handle
-
-    def _keep_codecs(self, make: Any, handle: Any) -> Handler:
-        wrapped: Handler = make(handle, self.handler.request_deserializer, self.handler.response_serializer)
-        return wrapped
 
     def _read_one(self, raw: bytes) -> Any:
         self.metrics.count_received()

@@ -71,14 +71,14 @@ class GenerateRequest(message.Message):
     HISTORY_FIELD_NUMBER: builtins.int
     BUDGET_FIELD_NUMBER: builtins.int
     rules: builtins.str
-    """The team's own rules for answers, as text."""
+    """The team's own rules for answers, as text; at most 20,000 characters."""
     @builtins.property
     def parsed_question(self) -> question_pb2.ParsedQuestion:
         """The parsed question; need RETRIEVE asks for an answer from evidence, SMALL_TALK and TRANSFORM_TURN for a direct reply."""
 
     @builtins.property
     def evidence(self) -> containers.RepeatedCompositeFieldContainer[evidence_pb2.Evidence]:
-        """The evidence, in order; empty only for a direct reply."""
+        """The evidence, in order; empty only for a direct reply. At most 200, each text of at most 100,000 characters."""
 
     @builtins.property
     def listing(self) -> ListingContext:
@@ -94,7 +94,7 @@ class GenerateRequest(message.Message):
 
     @builtins.property
     def history(self) -> containers.RepeatedCompositeFieldContainer[question_pb2.Turn]:
-        """Earlier turns, oldest first, for a direct reply."""
+        """Earlier turns, oldest first, for a direct reply; at most 50."""
 
     @builtins.property
     def budget(self) -> budget_pb2.Budget:

@@ -512,7 +512,7 @@ class ParsedQuestion(message.Message):
     CLARIFICATION_QUESTION_FIELD_NUMBER: builtins.int
     STANDALONE_QUESTION_FIELD_NUMBER: builtins.int
     original_question: builtins.str
-    """The question as asked; never changed."""
+    """The question as asked; never changed. At most 4,000 characters."""
     language: builtins.str
     """Language of the question, ISO 639-1; "und" where unknown."""
     intent: Intent.ValueType
@@ -528,14 +528,16 @@ class ParsedQuestion(message.Message):
     clarification_question: builtins.str
     """What to ask back, where need is CLARIFY."""
     standalone_question: builtins.str
-    """The question with its references resolved, complete in itself; equal to the original where nothing needed resolving."""
+    """The question with its references resolved, complete in itself; equal to the original where nothing needed
+    resolving. At most 20,000 characters.
+    """
     @builtins.property
     def keywords(self) -> containers.RepeatedScalarFieldContainer[builtins.str]:
         """Content words and phrases of the question, most informative first."""
 
     @builtins.property
     def sub_questions(self) -> containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The parts of a compound question, each complete in itself; empty for a simple one."""
+        """The parts of a compound question, each complete in itself; empty for a simple one. At most 20."""
 
     @builtins.property
     def resolved_references(self) -> containers.RepeatedCompositeFieldContainer[ResolvedReference]:

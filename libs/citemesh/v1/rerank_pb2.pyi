@@ -63,7 +63,7 @@ class PairText(message.Message):
     passage_id: builtins.str
     """The passage."""
     text: builtins.str
-    """The text to score, headings included where they help; cut at the model's window."""
+    """The text to score, headings included where they help; cut at the model's window. At most 120,000 characters."""
     def __init__(
         self,
         *,
@@ -86,7 +86,9 @@ class RerankRequest(message.Message):
     PASSAGES_FIELD_NUMBER: builtins.int
     @builtins.property
     def queries(self) -> containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The question's side; several are scored apart and the best counts. 1 to 4."""
+        """The question's side; several are scored apart and the best counts. 1 to 4, each of at most
+        20,000 characters.
+        """
 
     @builtins.property
     def passages(self) -> containers.RepeatedCompositeFieldContainer[PairText]:
@@ -192,15 +194,15 @@ class AssembleContextRequest(message.Message):
     """Least relevance of a unit that is not required; absent: the setting's."""
     @builtins.property
     def candidates(self) -> containers.RepeatedCompositeFieldContainer[evidence_pb2.Candidate]:
-        """Candidates with texts, best first."""
+        """Candidates with texts, best first; at most 1,000, each text of at most 100,000 characters."""
 
     @builtins.property
     def required_passage_ids(self) -> containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Passages to select before all others, such as what a pending reference led to."""
+        """Passages to select before all others, such as what a pending reference led to; at most 1,000."""
 
     @builtins.property
     def known_evidence_ids(self) -> containers.RepeatedCompositeFieldContainer[EvidenceId]:
-        """Evidence of earlier passes: a passage keeps its evidence id."""
+        """Evidence of earlier passes: a passage keeps its evidence id. At most 1,000."""
 
     def __init__(
         self,

@@ -73,15 +73,17 @@ class ValidateRequest(message.Message):
 
     @builtins.property
     def answer(self) -> answer_pb2.AnswerWithEvidence:
-        """The answer."""
+        """The answer: a text of at most 100,000 characters, at most 200 claims of at most 20,000 characters, and 1,000 items;
+        each claim and item with at most 50 citations, whose quotes have at most 100,000 characters.
+        """
 
     @builtins.property
     def evidence(self) -> containers.RepeatedCompositeFieldContainer[evidence_pb2.Evidence]:
-        """The cited evidence, as the generator had it."""
+        """The cited evidence, as the generator had it; at most 200, each text of at most 100,000 characters."""
 
     @builtins.property
     def checks(self) -> containers.RepeatedCompositeFieldContainer[retrieval_pb2.PassageCheck]:
-        """How the cited passages stand now: access, version and content hash, read just before."""
+        """How the cited passages stand now: access, version and content hash, read just before. At most 1,000."""
 
     @builtins.property
     def as_of_time(self) -> timestamp_pb2.Timestamp:
@@ -130,7 +132,7 @@ class ValidateResponse(message.Message):
     complete: builtins.bool
     """Whether every part of the question is covered by supported claims."""
     review_id: builtins.str
-    """Where a withheld answer waits; empty otherwise."""
+    """Where a withheld answer waits; empty otherwise, and where the queue is full of reviews that wait."""
     branch: builtins.str
     """"deterministic", or with a model "deterministic+encoder"."""
     fallback_reason: builtins.str
@@ -193,7 +195,9 @@ class Review(message.Message):
     """Why it was decided so."""
     @builtins.property
     def answer(self) -> answer_pb2.AnswerWithEvidence:
-        """The answer as withheld; whoever is no reviewer gets it only once it is RELEASED."""
+        """The answer as withheld; whoever is no reviewer gets it only once it is RELEASED. Absent where who lists may not, at
+        that moment, read a document that it rests on.
+        """
 
     @builtins.property
     def verdicts(self) -> containers.RepeatedCompositeFieldContainer[answer_pb2.ClaimVerdict]:

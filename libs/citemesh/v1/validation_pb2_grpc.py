@@ -71,7 +71,7 @@ class ValidationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DecideReview(self, request, context):
-        """DecideReview ends a review.
+        """DecideReview ends a review. Only a reviewer who may read what the answer rests on may do so.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

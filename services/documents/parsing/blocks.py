@@ -94,15 +94,37 @@ class Block:
         return self.lines[0].page if self.lines else 0
 
 
+_TEXT_CHAR_COUNT = 20  # fewer characters than this are a page number
+_STAMP_CHAR_COUNT = 120  # fewer than this on a picture that fills the page are a stamp, such as "Licensed to …"
+_FULL_PAGE_SHARE = 0.8
+_SCAN_SHARE = 0.5
+
+
 @dataclass(slots=True)
 class Page:
-    """Facts of one page: size in points, characters of text (spaces not counted), and whether pictures cover it."""
+    """Facts of one page: size in points, characters of its text layer (spaces not counted), the share of it that its
+    largest picture covers, whether OCR read it, its printed label ("iv"), and the lines that run along its edges."""
 
     number: int
     width: float
     height: float
     char_count: int
     image_share: float = 0.0
+    recognised: bool = False
+    label: str = ""
+    margin_lines: list[str] = field(default_factory=list)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it has a text layer worth the name."""
+        if self.image_share >= _FULL_PAGE_SHARE:
+            return self.char_count >= _STAMP_CHAR_COUNT
+        return self.char_count >= _TEXT_CHAR_COUNT
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether it is a picture without a text layer."""
+        return self.image_share >= _SCAN_SHARE and not self.has_text
 
 
 @dataclass(slots=True)
@@ -116,7 +138,8 @@ class OutlineEntry:
 
 @dataclass(slots=True)
 class ParsedDocument:
-    """A whole file, read. `truncated` says in words what was left out, empty when nothing was."""
+    """A whole file, read. `truncated` says in words what was left out, empty when nothing was; `notes` what else its
+    reader should know, such as the files attached to it."""
 
     format: str
     title: str = ""
@@ -124,6 +147,7 @@ class ParsedDocument:
     outline: list[OutlineEntry] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     truncated: str = ""
+    notes: list[str] = field(default_factory=list)
 
 
 def join_lines(lines: list[Line]) -> str:
@@ -163,6 +187,7 @@ def from_json(data: dict[str, Any]) -> ParsedDocument:
         outline=[OutlineEntry(**entry) for entry in data["outline"]],
         blocks=blocks,
         truncated=str(data["truncated"]),
+        notes=[str(note) for note in data["notes"]],
     )
 
 

@@ -46,7 +46,8 @@ def _serve(request: dict[str, Any]) -> Reply:
         limits.forbid_side_effects()
         picture = RenderRequest(**{**request["request"], "quotes": tuple(request["request"]["quotes"])})
         return render_page(picture)
-    job = ParseRequest(**{**request["request"], "layout_pages": tuple(request["request"]["layout_pages"])})
+    pages = {name: tuple(request["request"][name]) for name in ("layout_pages", "ocr_pages")}
+    job = ParseRequest(**{**request["request"], **pages})
     parse = _choose_parser(job)
     limits.forbid_side_effects()
     document = parse(job)
@@ -62,8 +63,11 @@ def _choose_parser(job: ParseRequest) -> Callable[[ParseRequest], blocks.ParsedD
     kind = tell_format(Path(job.path), job.file_name)
     if kind == "pdf":
         from services.documents.parsing.pdf import parse_pdf
+        from services.documents.parsing.pdf_scans import begin_scans
 
-        return lambda j: parse_pdf(Path(j.path), j.password, j.max_pages, frozenset(j.layout_pages))
+        # Its libraries and models are loaded here, before loading is forbidden.
+        scans = begin_scans(job.ocr_pages, job.ocr_s, job.ocr_thread_count)
+        return lambda j: parse_pdf(Path(j.path), j.password, j.max_pages, frozenset(j.layout_pages), scans)
     if kind == "docx":
         from services.documents.parsing.docx import parse_docx
 

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import NoReturn
 
-_CLONE_NEWNS_USER_NET = 0x10000000 | 0x40000000  # CLONE_NEWUSER | CLONE_NEWNET of sched.h
+_NEW_USER_AND_NETWORK = 0x10000000 | 0x40000000  # CLONE_NEWUSER | CLONE_NEWNET of sched.h
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_PDEATHSIG = 1
 _FORBIDDEN_EVENTS = (
@@ -54,7 +54,7 @@ def leave_network() -> None:
     """Moves to a network namespace without interfaces, where the system allows it to ordinary users."""
     if sys.platform == "linux":
         # Refused in many containers; `forbid_side_effects` holds there as everywhere.
-        ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNS_USER_NET)
+        ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER_AND_NETWORK)
 
 
 def forbid_side_effects() -> None:

@@ -13,14 +13,16 @@ from services.documents.parsing.blocks import Block, OutlineEntry, Page, ParsedD
 from services.documents.parsing.hyphens import join_divided_words
 from services.documents.parsing.pdf_flow import join_flow
 from services.documents.parsing.pdf_geometry import order_by_place
-from services.documents.parsing.pdf_layout import drop_margins, layout_page, measure_style
-from services.documents.parsing.pdf_text import TextLine, read_lines
+from services.documents.parsing.pdf_layout import Drawn, drop_margins, layout_page, measure_style
+from services.documents.parsing.pdf_rules import Rules, read_rules
+from services.documents.parsing.pdf_scans import ScanJob, Scans, read_scans, turn_back
+from services.documents.parsing.pdf_text import TextLine, place_on_page, read_all_lines
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 
 _MAX_OUTLINE_ENTRIES = 5_000
 _MAX_OUTLINE_DEPTH = 15
 _SHORT_CELL_WORDS = 3.0
-_TEXT_CHAR_COUNT = 20  # fewer characters than this are a stamp or a page number: the page counts as without text
+_FEW_CHAR_COUNT = 200  # on a page with more, nobody asks how much of it pictures cover
 
 
 def open_pdf(path: Path, password: str) -> pdfium.PdfDocument:
@@ -41,9 +43,17 @@ def open_pdf(path: Path, password: str) -> pdfium.PdfDocument:
         ) from error
 
 
-def parse_pdf(path: Path, password: str, max_pages: int, layout_pages: frozenset[int] = frozenset()) -> ParsedDocument:
-    """A PDF as pages, outline and blocks; `layout_pages` are read by where their words
-    stand too, and that reading is kept where it finds more of their tables.
+def parse_pdf(
+    path: Path,
+    password: str,
+    max_pages: int,
+    layout_pages: frozenset[int] = frozenset(),
+    scan_job: ScanJob | None = None,
+) -> ParsedDocument:
+    """A PDF as pages, outline and blocks.
+
+    `layout_pages` are read by where their words stand too, and that reading is kept where it finds more of their
+    tables; the pages of `scan_job` are read by OCR, and what that finds takes the place of their text layer.
 
     Raises ParseRefused where it cannot be opened or has no page.
     """
@@ -56,9 +66,10 @@ def parse_pdf(path: Path, password: str, max_pages: int, layout_pages: frozenset
             raise ParseRefused(
                 RefusalReason.TOO_LARGE, f"The PDF has {count} pages; at most {max_pages} are read. Split it."
             )
-        pages, lines, failed = _read_pages(document, count)
+        pages, lines, drawn, failed = _read_pages(document, count)
         if len(failed) == count:
             raise ParseRefused(RefusalReason.UNREADABLE, "None of the PDF's pages can be read: the file is damaged.")
+        scans = _recognise(document, scan_job, pages, lines)
         outline = _read_outline(document)
         title = _title(document)
     finally:
@@ -67,16 +78,32 @@ def parse_pdf(path: Path, password: str, max_pages: int, layout_pages: frozenset
     style = measure_style(lines)
     blocks: list[Block] = []
     for page, page_lines in zip(pages, lines, strict=True):
-        page_blocks = layout_page(page_lines, page, style)
+        page_drawn = drawn[page.number - 1]
+        page_blocks = layout_page(page_lines, page, style, page_drawn)
         if page.number in layout_pages:
-            page_blocks = _more_structured(page_blocks, layout_page(order_by_place(page_lines), page, style))
+            placed = layout_page(order_by_place(page_lines), page, style, page_drawn)
+            page_blocks = _more_structured(page_blocks, placed)
         blocks.extend(page_blocks)
     blocks = join_flow(blocks)
     join_divided_words(blocks)
+    turn_back(blocks, pages, scans.turns)
     truncated = ", ".join(f"page {number} is damaged and was not read" for number in failed[:20])
     return ParsedDocument(
         "pdf", title=title or _largest_line(lines), pages=pages, outline=outline, blocks=blocks, truncated=truncated
     )
+
+
+def _recognise(
+    document: pdfium.PdfDocument, job: ScanJob | None, pages: list[Page], lines: list[list[TextLine]]
+) -> Scans:
+    """Puts what OCR reads in the place of the pages' lines."""
+    if job is None:
+        return Scans()
+    scans = read_scans(document, job)
+    for number, found in scans.lines.items():
+        lines[number - 1] = found
+        pages[number - 1].recognised = True
+    return scans
 
 
 def _more_structured(native: list[Block], placed: list[Block]) -> list[Block]:
@@ -94,9 +121,12 @@ def _cell_count(blocks: Sequence[Block]) -> int:
     return count
 
 
-def _read_pages(document: pdfium.PdfDocument, count: int) -> tuple[list[Page], list[list[TextLine]], list[int]]:
+def _read_pages(
+    document: pdfium.PdfDocument, count: int
+) -> tuple[list[Page], list[list[TextLine]], list[Drawn], list[int]]:
     pages: list[Page] = []
     lines: list[list[TextLine]] = []
+    drawn: list[Drawn] = []
     failed: list[int] = []
     for index in range(count):
         try:
@@ -105,15 +135,17 @@ def _read_pages(document: pdfium.PdfDocument, count: int) -> tuple[list[Page], l
             failed.append(index + 1)
             pages.append(Page(index + 1, 0.0, 0.0, 0))
             lines.append([])
+            drawn.append(Drawn())
             continue
         width, height = page.get_size()
-        page_lines = read_lines(page, index + 1)
+        page_lines, turned = read_all_lines(page, index + 1)
+        drawn.append(Drawn(read_rules(page, place_on_page(page)) if page_lines else Rules(), turned))
         char_count = sum(len(word.text) for line in page_lines for word in line.words)
-        image_share = _image_share(page, width * height) if char_count < _TEXT_CHAR_COUNT else 0.0
+        image_share = _image_share(page, width * height) if char_count < _FEW_CHAR_COUNT else 0.0
         pages.append(Page(index + 1, round(width, 2), round(height, 2), char_count, image_share))
         lines.append(page_lines)
         page.close()
-    return pages, lines, failed
+    return pages, lines, drawn, failed
 
 
 def _image_share(page: pdfium.PdfPage, area: float) -> float:
@@ -162,8 +194,3 @@ def _largest_line(pages: Sequence[Sequence[TextLine]]) -> str:
     if sum(line.size == size for line in lines) > 4 or len({line.size for line in lines}) < 2:
         return ""
     return " ".join(line.text for line in lines if line.size == size)[:300]
-
-
-def has_text(page: Page) -> bool:
-    """Whether a page has a text layer worth the name."""
-    return page.char_count >= _TEXT_CHAR_COUNT

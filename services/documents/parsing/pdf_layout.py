@@ -7,10 +7,14 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from services.documents.parsing.blocks import Block, BlockKind, Line, Page
-from services.documents.parsing.pdf_tables import Run, build_table, find_runs, is_caption, titles_after
+from services.documents.parsing.pdf_grid import Grid, find_grids
+from services.documents.parsing.pdf_grid_table import build_grid_table
+from services.documents.parsing.pdf_rules import Rules
+from services.documents.parsing.pdf_table_block import caption_lines
+from services.documents.parsing.pdf_tables import Run, build_table, find_runs, has_empty_strip, is_caption, titles_after
 from services.documents.parsing.pdf_text import TextLine
 
 FIGURE_CAPTION = re.compile(
@@ -105,14 +109,28 @@ def _pattern(line: TextLine) -> str:
     return re.sub(r"\d+", "#", line.text.casefold())
 
 
-def layout_page(lines: list[TextLine], page: Page, style: Style) -> list[Block]:
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a page has beside its lines: ruled lines, and the words that are turned."""
+
+    rules: Rules = field(default_factory=Rules)
+    turned: Sequence[TextLine] = ()
+
+
+def layout_page(lines: list[TextLine], page: Page, style: Style, drawn: Drawn | None = None) -> list[Block]:
     """Blocks of one page, in the file's order; each table stands where its caption stood."""
     if not lines:
         return []
-    width = _column_width(lines)
-    runs = find_runs(lines, width)
     taken = _Taken(lines)
     tables: dict[int, Block] = {}
+    if drawn is not None:
+        _take_grids(lines, page, tables, taken, find_grids(lines, drawn.rules, drawn.turned))
+    runs = [
+        part
+        for run in find_runs(lines, _column_width(lines))
+        for part in _free_parts(run, taken)
+        if part.end - part.start >= 2
+    ]
     for index, line in enumerate(lines):
         if is_caption(line) and index not in taken.indices:
             end = _caption_end(lines, index, runs)
@@ -123,6 +141,54 @@ def layout_page(lines: list[TextLine], page: Page, style: Style) -> list[Block]:
         if run.start not in taken.indices and _aligned_alone(lines, run):
             _take_table(lines, tables, taken, run.start, run.start, run)
     return _flow(lines, page, style, tables, taken)
+
+
+def _take_grids(
+    lines: list[TextLine], page: Page, tables: dict[int, Block], taken: _Taken, grids: Sequence[Grid]
+) -> None:
+    """Ruled tables, each with the caption nearest to it; a grid within another is part of that."""
+    free = [grid for grid in grids if grid.indices]
+    captions = [index for index, line in enumerate(lines) if is_caption(line)]
+    for grid in free:
+        if not taken.indices.isdisjoint(grid.indices):
+            continue
+        inside = set(grid.indices)
+        near = [
+            (distance, index)
+            for index in captions
+            if index not in inside | taken.indices and (distance := _caption_distance(lines[index], grid)) is not None
+        ]
+        start = min(near)[1] if near else min(inside)
+        end = start
+        if near:
+            end = _caption_end(lines, start, [])
+            while end > start and inside & set(range(start, end)):
+                end -= 1
+        tables[start] = build_grid_table(caption_lines(lines[start:end]), grid, page.number)
+        taken.indices.update(inside, range(start, end))
+
+
+def _caption_distance(caption: TextLine, grid: Grid) -> float | None:
+    """Points between a caption and the grid below or above it; None where it is not near."""
+    if caption.right < grid.xs[0] or caption.left > grid.xs[-1]:
+        return None
+    for distance in (caption.bottom - grid.ys[0], grid.ys[-1] - caption.top + 10.0):
+        if -8.0 <= distance <= 45.0:
+            return distance
+    return None
+
+
+def _free_parts(run: Run, taken: _Taken) -> list[Run]:
+    """A run without the lines that belong to tables already."""
+    parts: list[Run] = []
+    for index in range(run.start, run.end):
+        if index in taken.indices:
+            continue
+        if parts and parts[-1].end == index:
+            parts[-1].end = index + 1
+        else:
+            parts.append(Run(index, index + 1))
+    return parts
 
 
 class _Taken:
@@ -188,7 +254,8 @@ def _aligned_alone(lines: Sequence[TextLine], run: Run) -> bool:
     full = [row for row in block.cells if len({column for column, _ in row}) >= 2]
     words = sum(len(text.split()) for row in block.cells for _, text in row)
     prose = words > 6 * sum(len(row) for row in block.cells)
-    return len(block.columns) >= 2 and len(full) >= 3 and len(full) * 2 >= len(block.cells) and not prose
+    aligned = has_empty_strip(rows)
+    return len(block.columns) >= 2 and len(full) >= 3 and len(full) * 2 >= len(block.cells) and aligned and not prose
 
 
 def _flow(lines: list[TextLine], page: Page, style: Style, tables: dict[int, Block], taken: _Taken) -> list[Block]:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.documents.parsing.blocks import CELL_SPACE, Block, BlockKind, Line, space_cells
+from services.documents.parsing.blocks import Block
+from services.documents.parsing.pdf_table_block import Row, caption_lines, join_boxes, make_table
 from services.documents.parsing.pdf_text import TextLine, Word
 
 TABLE_CAPTION = re.compile(
@@ -21,6 +22,8 @@ _NUMBER = re.compile(r"^[-+−–~≈<>≤≥$€£(×]*\d[\d.,:/%·×x\s-]*[%)K
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z](?:\.\d{1,2}){1,3})$")
 _CELL_GAP = 0.62  # of the font size; word spaces are 0.25-0.35, justified ones seldom above 0.55
 _WIDE_GAP = 1.4
+_STRIP_WIDTH = 0.55  # of the font size: the least width of the empty strip between two columns
+_CROSSED_ROWS = 8  # one row in so many may cross a strip: a title, or a cell over two columns
 _CAPTION_REACH = 45.0  # points between a caption and its table
 
 
@@ -171,47 +174,65 @@ def _looks_like_row(line: TextLine, text_width: float) -> str:
     return "short" if width < 0.62 * text_width and words <= 9 else "prose"
 
 
+def has_empty_strip(rows: Sequence[TextLine]) -> bool:
+    """Whether an empty vertical strip runs through nearly all rows: justified text has wide spaces too, but not one
+    above the other."""
+    size = max(row.size for row in rows)
+    left, right = min(row.left for row in rows), max(row.right for row in rows)
+    allowed = len(rows) // _CROSSED_ROWS
+    place = left
+    width = 0.0
+    while place < right:
+        crossing = sum(any(word.left < place < word.right for word in row.words) for row in rows)
+        beside = sum(row.right < place for row in rows) + sum(row.left > place for row in rows)
+        width = width + 1.0 if crossing <= allowed and beside <= len(rows) / 2 else 0.0
+        if width >= _STRIP_WIDTH * size:
+            return True
+        place += 1.0
+    return False
+
+
 def build_table(caption: Sequence[TextLine], rows: Sequence[TextLine]) -> Block:
     """One table block of its caption's lines and its rows' lines, with columns and cells where they can be told."""
     cut = [cut_cells(row) for row in rows]
     header_count = _count_header(cut)
     columns = _find_columns(cut[header_count:])
-    lines = [Line(line.text, line.page, line.box, " " if number else "\n") for number, line in enumerate(caption)]
-    items: list[int] = []
-    row_cells: list[list[tuple[int, str]]] = []
-    pending_label: TextLine | None = None
+    made: list[Row] = []
+    labelled = False
     group: tuple[str, float] | None = None
-    for number, row in enumerate(rows):
+    for number in range(header_count, len(rows)):
+        row = rows[number]
         cells = _place(cut[number], columns)
-        glue, first_column = "\n", 0
-        if number >= header_count:
-            label_of_group = len(cells) == 1 and _is_group_label(rows, number)
-            if pending_label is not None:
-                glue, first_column = CELL_SPACE, 1
-                row_cells[-1].extend(cells)
-                group = (pending_label.text, 2 * _middle(pending_label) - _middle(row))
-                pending_label = None
-            elif len(cells) == 1 and cells[0][0] > 0 and row_cells and not label_of_group:
-                # The next line of a cell: it goes on in the same row.
-                glue, first_column = " ", cells[0][0]
-                row_cells[-1].extend(cells)
-            else:
-                items.append(len(lines))
-                named, group = _name_group(row, cells, group)
-                row_cells.append(named)
-            if label_of_group:
-                pending_label = row
-        lines.append(Line(space_cells(cells, min(first_column, cells[0][0])), row.page, row.box, glue))
+        label_of_group = len(cells) == 1 and _is_group_label(rows, number)
+        if labelled:
+            # The label is drawn half-way down the rows that it names; this is the first of them.
+            label = rows[number - 1]
+            made[-1] = Row([*made[-1].cells, *cells], join_boxes([made[-1].box, row.box]))
+            group = (label.text, 2 * _middle(label) - _middle(row))
+        elif len(cells) == 1 and cells[0][0] > 0 and made and not label_of_group:
+            # The next line of a cell.
+            for each in (made[-1].cells, made[-1].named):
+                _continue_cell(each, cells[0])
+            made[-1].box = join_boxes([made[-1].box, row.box])
+        else:
+            named, group = _name_group(row, cells, group)
+            made.append(Row(cells, row.box, list(named)))
+        labelled = label_of_group
     titles = _column_titles(cut[:header_count], columns)
-    return Block(
-        BlockKind.TABLE,
-        lines,
-        items=items,
-        caption_count=len(caption),
-        header_count=header_count,
-        columns=titles,
-        cells=row_cells if len(columns) > 1 else [],
-    )
+    if len(columns) < 2:
+        titles = [" ".join(cell.text for row in cut[:header_count] for cell in row)]
+    header_box = join_boxes([row.box for row in rows[:header_count]]) if header_count else None
+    page = (caption or rows)[0].page if caption or rows else 0
+    return make_table(caption_lines(caption), titles, header_box, made, page)
+
+
+def _continue_cell(cells: list[tuple[int, str]], more: tuple[int, str]) -> None:
+    for number, (column, text) in enumerate(cells):
+        if column == more[0]:
+            cells[number] = (column, f"{text} {more[1]}")
+            return
+    cells.append(more)
+    cells.sort()
 
 
 def _name_group(

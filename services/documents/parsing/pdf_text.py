@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pypdfium2 as pdfium
@@ -21,6 +22,7 @@ _TIDY = str.maketrans(
         "\xa0": " ", "\xad": None, "\x00": None, "\x02": "-", "\f": " ",
     }
 )  # fmt: skip
+_WIDE_WORD = 1.3  # times the letters' height for each letter: no type is as wide
 _BOLD_NAME = re.compile(r"bold|black|heavy|semib|demi|medi\b|cmbx|cmssbx|-bd", re.IGNORECASE)
 _FIXED_NAME = re.compile(r"mono|courier|consol|cmtt|typewriter|menlo", re.IGNORECASE)
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
@@ -82,6 +84,11 @@ class TextLine:
 
 def read_lines(page: pdfium.PdfPage, page_number: int) -> list[TextLine]:
     """Visual lines of a page, in the order in which the file draws them; rotated marginal text is left out."""
+    return read_all_lines(page, page_number)[0]
+
+
+def read_all_lines(page: pdfium.PdfPage, page_number: int) -> tuple[list[TextLine], list[TextLine]]:
+    """The same, and the turned lines that are left out: stamps in the margin, or the titles of narrow columns."""
     textpage = page.get_textpage()
     try:
         characters = _characters(textpage)
@@ -89,12 +96,13 @@ def read_lines(page: pdfium.PdfPage, page_number: int) -> list[TextLine]:
         lines = _split_lines(characters, fonts)
     finally:
         textpage.close()
+    for line, _ in lines:
+        line.page = page_number
     upright = [line for line, angled in lines if not angled]
     # A page that is mostly turned (a landscape table) is kept as it is; stray turned lines are marginal stamps.
-    kept = upright if len(upright) * 2 >= len(lines) else [line for line, _ in lines]
-    for line in kept:
-        line.page = page_number
-    return _join_rows(kept)
+    if len(upright) * 2 < len(lines):
+        return _join_rows([line for line, _ in lines]), []
+    return _join_rows(upright), [line for line, angled in lines if angled]
 
 
 def _characters(textpage: pdfium.PdfTextPage) -> list[str]:
@@ -107,6 +115,17 @@ def _characters(textpage: pdfium.PdfTextPage) -> list[str]:
         return list(text)
     codes = (pdfium_c.FPDFText_GetUnicode(textpage.raw, index) for index in range(count))
     return [chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else "\x00" for code in codes]
+
+
+def place_on_page(page: pdfium.PdfPage) -> Callable[[float, float], tuple[float, float]]:
+    """Puts a point of the page's own coordinates where it is on the page as shown."""
+    rotation, (x0, y0, x1, y1) = page.get_rotation(), page.get_cropbox()
+    turns = {
+        90: lambda x, y: (y - y0, x1 - x),
+        180: lambda x, y: (x1 - x, y1 - y),
+        270: lambda x, y: (y1 - y, x - x0),
+    }
+    return turns.get(rotation, lambda x, y: (x - x0, y - y0))
 
 
 class _FontReader:
@@ -194,12 +213,26 @@ def _split_lines(characters: list[str], fonts: _FontReader) -> list[tuple[TextLi
 
 
 def _pieces(start: int, end: int, fonts: _FontReader) -> list[tuple[int, int]]:
-    """A run of characters, divided where pdfium joined single characters that stand one below the other."""
-    if end - start < 2 or fonts.box(end - 1)[3] >= fonts.box(start)[1]:
+    """A run of characters, divided where pdfium joined single ones that stand one below the other, or far apart."""
+    if end - start < 2:
         return [(start, end)]
+    first, last = fonts.box(start), fonts.box(end - 1)
+    if last[3] >= first[1]:
+        # Marks of several columns, with no space between them in the file.
+        wide = last[2] - first[0] > _WIDE_WORD * (end - start) * (first[3] - first[1])
+        return _cut_at_gaps(start, end, fonts) if wide else [(start, end)]
     cuts = [start]
     for index in range(start + 1, end):
         if fonts.box(index)[3] < fonts.box(index - 1)[1]:
+            cuts.append(index)
+    return list(zip(cuts, [*cuts[1:], end], strict=True))
+
+
+def _cut_at_gaps(start: int, end: int, fonts: _FontReader) -> list[tuple[int, int]]:
+    cuts = [start]
+    for index in range(start + 1, end):
+        before, box = fonts.box(index - 1), fonts.box(index)
+        if box[0] - before[2] > box[3] - box[1]:
             cuts.append(index)
     return list(zip(cuts, [*cuts[1:], end], strict=True))
 

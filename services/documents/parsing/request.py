@@ -11,7 +11,8 @@ class ParseRequest:
     """Read a file into blocks.
 
     `file_name` helps to tell the kind; `password` opens an encrypted file; `layout_pages` of a PDF are read by where
-    their words stand instead of the file's own order.
+    their words stand instead of the file's own order; `ocr_pages` are read as pictures, with `ocr_thread_count`
+    threads, as many of them as `ocr_s` seconds allow.
     """
 
     path: str
@@ -19,6 +20,9 @@ class ParseRequest:
     password: str = ""
     max_pages: int = 5_000
     layout_pages: tuple[int, ...] = ()
+    ocr_pages: tuple[int, ...] = ()
+    ocr_s: float = 0.0
+    ocr_thread_count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ class SandboxLimits:
     """What one file may cost. Time grows with the file: `cpu_s` and `wall_s` hold for one of up to 1 MiB.
 
     Parsers work without waiting, so `cpu_s` is what ends one that burns time; `wall_s` is wide, for busy machines.
+    Where pages are read by OCR, `ocr_memory_bytes` holds instead, and `ocr_s` seconds on each of `ocr_thread_count`
+    threads are added: the parser itself stops reading pages before they are over.
     """
 
     memory_bytes: int = 1024 * _MIB
@@ -44,11 +46,23 @@ class SandboxLimits:
     extra_s_per_mib: float = 1.0
     max_extra_s: float = 110.0
     max_pages: int = 5_000
+    ocr_memory_bytes: int = 2048 * _MIB
+    ocr_s: float = 30.0
+    ocr_thread_count: int = 2
 
     def times_for(self, size_bytes: int) -> tuple[float, float]:
         """CPU and wall seconds for a file of this size."""
         extra = min(self.max_extra_s, max(0.0, size_bytes / _MIB - 1.0) * self.extra_s_per_mib)
         return self.cpu_s + extra, self.wall_s + extra
+
+    def with_ocr(self, ocr_s: float) -> SandboxLimits:
+        """The limits of a parse that may spend `ocr_s` seconds on pictures of text."""
+        return dataclasses.replace(
+            self,
+            memory_bytes=max(self.memory_bytes, self.ocr_memory_bytes),
+            cpu_s=self.cpu_s + ocr_s * self.ocr_thread_count,
+            wall_s=self.wall_s + ocr_s,
+        )
 
 
 class ParserSandbox:
@@ -65,11 +79,27 @@ class ParserSandbox:
         self._waiting = 0
 
     async def parse(
-        self, path: Path, file_name: str, password: str = "", layout_pages: tuple[int, ...] = ()
+        self,
+        path: Path,
+        file_name: str,
+        password: str = "",
+        layout_pages: tuple[int, ...] = (),
+        ocr_pages: tuple[int, ...] = (),
+        ocr_s: float | None = None,
     ) -> ParsedDocument:
-        """Reads a file. Raises ParseRefused with a reason and a sentence for the sender."""
-        request = ParseRequest(str(path), file_name, password, self._limits.max_pages, layout_pages)
-        reply = await self._serve("parse", dataclasses.asdict(request), path)
+        """Reads a file; `ocr_pages` of a PDF by OCR, as many as `ocr_s` seconds allow (None: those of the limits).
+
+        Raises ParseRefused with a reason and a sentence for the sender.
+        """
+        limits = self._limits
+        request = ParseRequest(str(path), file_name, password, limits.max_pages, layout_pages)
+        if ocr_pages:
+            ocr_s = min(limits.ocr_s, ocr_s) if ocr_s is not None else limits.ocr_s
+            request = dataclasses.replace(
+                request, ocr_pages=ocr_pages, ocr_s=ocr_s, ocr_thread_count=limits.ocr_thread_count
+            )
+            limits = limits.with_ocr(ocr_s)
+        reply = await self._serve("parse", dataclasses.asdict(request), path, limits)
         try:
             document = await asyncio.to_thread(from_json, reply["document"])
         except (KeyError, TypeError, ValueError) as error:
@@ -81,19 +111,19 @@ class ParserSandbox:
         with tempfile.TemporaryDirectory(dir=self._temp_dir) as folder:
             output = Path(folder) / "page.png"
             asked = dataclasses.asdict(dataclasses.replace(request, output_path=str(output)))
-            reply = await self._serve("render", asked, Path(request.path))
+            reply = await self._serve("render", asked, Path(request.path), self._limits)
             png = await asyncio.to_thread(output.read_bytes) if output.exists() else b""
         return png, [int(index) for index in reply.get("highlighted", [])], int(reply.get("page_count", 0))
 
-    async def _serve(self, task: str, request: dict[str, Any], path: Path) -> dict[str, Any]:
+    async def _serve(self, task: str, request: dict[str, Any], path: Path, limits: SandboxLimits) -> dict[str, Any]:
         async with self._take_turn():
             size_bytes = (await asyncio.to_thread(path.stat)).st_size
-            cpu_s, wall_s = self._limits.times_for(size_bytes)
+            cpu_s, wall_s = limits.times_for(size_bytes)
             message = {
                 "task": task,
                 "request": request,
                 "limits": {
-                    "memory_bytes": self._limits.memory_bytes,
+                    "memory_bytes": limits.memory_bytes,
                     "cpu_s": max(1, round(cpu_s)),
                     "output_bytes": _MAX_PICTURE_BYTES,
                 },
@@ -101,7 +131,7 @@ class ParserSandbox:
             with tempfile.TemporaryDirectory(dir=self._temp_dir, prefix="parse-") as folder:
                 data, code = await _run_child(json.dumps(message).encode(), Path(folder), wall_s)
         # Away from the event loop: a reply may have hundreds of MiB.
-        return await asyncio.to_thread(_read_reply, data, code, self._limits, cpu_s, wall_s)
+        return await asyncio.to_thread(_read_reply, data, code, limits, cpu_s, wall_s)
 
     @contextlib.asynccontextmanager
     async def _take_turn(self) -> AsyncIterator[None]:

@@ -8,13 +8,16 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
+
+FOLDER_NAME: Final = "files"
 
 
 class OriginalFiles:
     """Files below `root`, one folder per tenant."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root / "files"
+        self._root = root / FOLDER_NAME
 
     def path(self, tenant_id: str, content_hash: str) -> Path:
         """Where the file with `content_hash` is kept, or would be."""

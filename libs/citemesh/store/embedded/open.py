@@ -9,12 +9,13 @@ from citemesh.store.embedded.reader import EmbeddedReader
 from citemesh.store.embedded.writer import EmbeddedWriter
 
 
-def open_writer(state_dir: Path) -> StoreWriter:
+def open_writer(state_dir: Path, *, rebuild: bool = False) -> StoreWriter:
     """The writing side of the store in `state_dir`, made where it is missing; derived indexes are caught up first.
 
+    With `rebuild` they are built anew, which takes about a minute for a million passages and core.
     Raises ServiceError STORE_UNAVAILABLE where another process holds it or the files cannot be written.
     """
-    return EmbeddedWriter(state_dir / "store")
+    return EmbeddedWriter(state_dir / "store", rebuild=rebuild)
 
 
 def open_reader(state_dir: Path) -> StoreReader:

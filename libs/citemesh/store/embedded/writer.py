@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from citemesh.rpc.errors import ServiceError, invalid_argument
 from citemesh.store.contract import EncodePassages, StoredVersion, Vectors
@@ -19,7 +18,6 @@ from citemesh.store.embedded.encoder_facts import read_encoder, refuse_other_enc
 from citemesh.store.embedded.files import OriginalFiles
 from citemesh.store.embedded.keyword_writer import KeywordWriter
 from citemesh.store.embedded.page_splice import splice_pages
-from citemesh.store.embedded.quantize import quantize
 from citemesh.store.embedded.rows import (
     EVERYONE,
     complete_passages,
@@ -28,6 +26,7 @@ from citemesh.store.embedded.rows import (
     write_passages,
     write_sections,
 )
+from citemesh.store.embedded.vector_exchange import replace_all_vectors
 from citemesh.store.versions import find_same, span_of
 from citemesh.v1 import errors_pb2
 from citemesh.v1.document_pb2 import AccessPolicy, Document, DocumentProfile, Section
@@ -40,18 +39,18 @@ from citemesh.v1.documents_pb2 import (
 from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.retrieval_pb2 import EncoderContract
 
-_PASSAGES_PER_ENCODING = 256
-
 
 class EmbeddedWriter:
     """See StoreWriter. One process at a time: a lock file says so."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, rebuild: bool = False) -> None:
         with as_store_errors():
             root.mkdir(parents=True, exist_ok=True)
         self._write_lock = threading.Lock()
         self._lock_descriptor = _take_lock(root / "writer.lock")
         try:
+            if rebuild:
+                _remove_indexes(root)
             self._database = Database(root)
             self._files = OriginalFiles(root)
             self._keyword = KeywordWriter(root, self._database)
@@ -196,23 +195,7 @@ class EmbeddedWriter:
 
     def replace_vectors(self, contract: EncoderContract, encode: EncodePassages) -> int:
         """See StoreWriter."""
-        with self._database.snapshot() as connection:
-            rows = [int(row[0]) for row in connection.execute("SELECT passage_row FROM passages ORDER BY passage_row")]
-        fresh: dict[int, Vectors] = {}
-        for start in range(0, len(rows), _PASSAGES_PER_ENCODING):
-            fresh.update(self._encode(rows[start : start + _PASSAGES_PER_ENCODING], encode))
-        with self._database.transaction() as connection:
-            # Passages that came meanwhile, under the old contract.
-            current = [int(row[0]) for row in connection.execute("SELECT passage_row FROM passages")]
-            fresh.update(self._encode([row for row in current if row not in fresh], encode))
-            for row in current:
-                vector = np.ascontiguousarray(fresh[row], dtype=np.float32)
-                connection.execute(
-                    "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
-                    (row, vector.tobytes(), quantize(vector[None, :])[0].tobytes()),
-                )
-            write_encoder(connection, contract)
-        return len(current)
+        return replace_all_vectors(self._database, contract, encode)
 
     def check(self) -> str | None:
         """See StoreWriter."""
@@ -226,15 +209,6 @@ class EmbeddedWriter:
         self._keyword.close()
         self._database.close()
         os.close(self._lock_descriptor)
-
-    def _encode(self, rows: Sequence[int], encode: EncodePassages) -> dict[int, Vectors]:
-        connection = self._database.connection()
-        found: dict[int, Passage] = {}
-        for row in rows:
-            data = connection.execute("SELECT passage FROM passages WHERE passage_row = ?", (row,)).fetchone()
-            if data is not None:
-                found[row] = Passage.FromString(data[0])
-        return dict(zip(found, encode(list(found.values())), strict=True)) if found else {}
 
     def _check_vectors(self, connection: sqlite3.Connection, passages: Sequence[Passage], vectors: Vectors) -> None:
         recorded = read_encoder(connection)
@@ -256,6 +230,12 @@ def _take_lock(path: Path) -> int:
             "Another process writes this document store: stop it, or use another state directory."
         ) from error
     return descriptor
+
+
+def _remove_indexes(root: Path) -> None:
+    """Remove the derived indexes of all tenants, also those in the form of an earlier version."""
+    for folder in root.glob("keyword-*"):
+        shutil.rmtree(folder)
 
 
 def _check_tenant(tenant_id: str) -> None:

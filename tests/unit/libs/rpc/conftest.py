@@ -34,7 +34,6 @@ class FakeService:
             "Server": grpc.unary_stream_rpc_method_handler,
             "Client": grpc.stream_unary_rpc_method_handler,
             "Bidi": grpc.stream_stream_rpc_method_handler,
-            "Written": grpc.unary_stream_rpc_method_handler,
         }
         handlers = {name: make[name](behaviour, DECODE, ENCODE) for name, behaviour in self.behaviours.items()}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(self.full_name, handlers),))
@@ -66,7 +65,6 @@ class Rpc:
         self.server = channel.unary_stream(path + "Server", ENCODE, DECODE)
         self.client = channel.stream_unary(path + "Client", ENCODE, DECODE)
         self.bidi = channel.stream_stream(path + "Bidi", ENCODE, DECODE)
-        self.written = channel.unary_stream(path + "Written", ENCODE, DECODE)
         self.raw: Any = channel.unary_unary(path + "Unary", None, None)
 
 

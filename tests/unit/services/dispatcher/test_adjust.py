@@ -10,8 +10,8 @@ from services.dispatcher.adjust import adjust, expand_keywords, open_state
 from services.dispatcher.queries import first_queries, named_references
 from services.dispatcher.state import NO_LISTING, Case, Gathered, LoopState, PassResult, Proposal
 from services.dispatcher.words import active_patterns, fold
-from tests.unit.services.dispatcher.fake_mesh import claim
 from tests.unit.services.dispatcher.records import PAGE, TABLE_3, make_case
+from tests.unit.services.dispatcher.scripts import claim
 
 WORD = st.text(st.characters(categories=["Ll", "Lu", "Nd"]), min_size=1, max_size=8)
 

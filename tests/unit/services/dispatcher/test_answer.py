@@ -19,7 +19,8 @@ from citemesh.v1 import (
     validation_pb2,
 )
 from services.dispatcher.words import active_patterns
-from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, judge_all, parsed, running
+from tests.unit.services.dispatcher.fake_mesh import METADATA, FakeMesh, running
+from tests.unit.services.dispatcher.scripts import QUESTION, judge_all, parsed
 
 
 @pytest.fixture

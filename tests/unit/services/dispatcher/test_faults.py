@@ -24,7 +24,8 @@ from citemesh.v1 import (
     validation_pb2,
 )
 from services.dispatcher.budget import STAGE_SHARES
-from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, parsed, running, write_answer
+from tests.unit.services.dispatcher.fake_mesh import METADATA, FakeMesh, running
+from tests.unit.services.dispatcher.scripts import QUESTION, parsed, write_answer
 
 ANSWERED = answer_pb2.ANSWER_OUTCOME_ANSWERED
 ABSTAINED = answer_pb2.ANSWER_OUTCOME_ABSTAINED_INSUFFICIENT_EVIDENCE

@@ -9,7 +9,8 @@ from prometheus_client import CollectorRegistry
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import answer_pb2, budget_pb2, dispatcher_pb2
 from services.dispatcher.measures import Measures
-from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, running
+from tests.unit.services.dispatcher.fake_mesh import METADATA, FakeMesh, running
+from tests.unit.services.dispatcher.scripts import QUESTION
 
 
 def test_series_are_there_from_the_start() -> None:

@@ -19,17 +19,8 @@ from citemesh.v1 import (
     retrieval_pb2,
     validation_pb2,
 )
-from tests.unit.services.dispatcher.fake_mesh import (
-    METADATA,
-    PASSAGES,
-    QUESTION,
-    FakeMesh,
-    judge_all,
-    parsed,
-    passage,
-    running,
-    write_answer,
-)
+from tests.unit.services.dispatcher.fake_mesh import METADATA, FakeMesh, running
+from tests.unit.services.dispatcher.scripts import PASSAGES, QUESTION, judge_all, parsed, passage, write_answer
 
 
 @pytest.fixture

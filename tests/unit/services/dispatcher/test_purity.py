@@ -42,6 +42,7 @@ ALLOWED = (
     "typing",
     "google.protobuf",
     "citemesh.v1",
+    "citemesh.evidence",  # messages made of messages
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citemesh.evidence.citing import cite
 from citemesh.v1 import (
     answer_pb2,
     budget_pb2,
@@ -20,14 +21,13 @@ from citemesh.v1 import (
 )
 from services.dispatcher.budget import left_after, limit_policy, open_budget, reserve_s, stage_timeout_s, sum_costs
 from services.dispatcher.candidates import (
-    EvidenceIds,
     add_candidates,
     assemble_plainly,
     order_candidates,
     trace_candidates,
     with_scores,
 )
-from services.dispatcher.citing import cite, tie_listing
+from services.dispatcher.citing import tie_listing
 from services.dispatcher.correct import drop_claims
 from services.dispatcher.fallback import FALLBACKS, parse_plainly
 from services.dispatcher.outcome import MESSAGES, message_for, outcome_of_pass, outcome_without_pass
@@ -153,15 +153,6 @@ def test_no_more_than_fifty_are_traced() -> None:
     found = [candidate(f"p{number}") for number in range(70)]
     scores = {item.passage.passage_id: pair_score(item.passage.passage_id, 0.0) for item in found}
     assert len(trace_candidates(replace(add_candidates(Gathered(), found, 1), scores=scores))) == 50
-
-
-@given(st.lists(st.sampled_from("abcdef")))
-def test_a_passage_keeps_its_evidence_id(asked: list[str]) -> None:
-    ids = EvidenceIds({"a": "E7"})
-    given_ids = [(passage_id, ids.id_of(passage_id)) for passage_id in asked]
-    assert len(set(given_ids)) == len(set(asked))
-    assert all(evidence_id == "E7" for passage_id, evidence_id in given_ids if passage_id == "a")
-    assert len({evidence_id for _, evidence_id in given_ids}) == len(set(asked))
 
 
 def test_plain_assembly_keeps_whole_units_within_the_tokens_in_the_order_chosen() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from citemesh.rpc.errors import error_reason
 from citemesh.v1 import answer_pb2, dispatcher_pb2, errors_pb2, validation_pb2
-from tests.unit.services.dispatcher.fake_mesh import METADATA, QUESTION, FakeMesh, judge_all, running
+from tests.unit.services.dispatcher.fake_mesh import METADATA, FakeMesh, running
+from tests.unit.services.dispatcher.scripts import QUESTION, judge_all
 
 
 def stream(mesh: FakeMesh, mode: answer_pb2.ReleaseMode.ValueType) -> object:

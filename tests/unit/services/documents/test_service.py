@@ -32,6 +32,13 @@ NEW_YEAR = Timestamp(seconds=1_767_225_600)
 ONLY_HR = AccessPolicy(only=AllowedPrincipals(groups=["hr"]))
 
 
+class Unhurried:
+    """A call without a deadline."""
+
+    def time_remaining(self) -> float | None:
+        return None
+
+
 @dataclass
 class Mesh:
     """The running service, called through its handler."""
@@ -54,7 +61,7 @@ class Mesh:
 
     async def call(self, method: str, request: object, principal: Principal = ADA) -> Any:
         with acting_as(principal):
-            return await getattr(self.handler, method)(request, None)
+            return await getattr(self.handler, method)(request, Unhurried())
 
     def ingested(self, result: str) -> float:
         return self.registry.get_sample_value("citemesh_ingested_documents_total", {"result": result}) or 0.0
@@ -366,7 +373,10 @@ async def test_an_encrypted_file_is_read_with_its_password_and_drawn_never(mesh:
     assert await reason_of(drawn) == "FILE_ENCRYPTED"
 
 
-async def test_a_page_without_text_is_refused_at_once_and_the_others_are_read(mesh: Mesh, pdf: NewPdf) -> None:
+async def test_without_ocr_a_page_without_text_is_refused_and_the_others_are_read(
+    mesh: Mesh, pdf: NewPdf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.documents.reparse.ocr_is_installed", lambda: False)
     page = pdf("a.pdf")
     page.line("The first page has nothing but this sentence on it, and that is enough for it.")
     page.next_page()
@@ -404,10 +414,15 @@ async def test_reparsed_pages_get_the_tables_that_the_first_reading_missed(mesh:
     )
 
 
-async def test_reading_scans_is_refused_in_plain_words(mesh: Mesh) -> None:
-    await mesh.ingest(RULES)
-    request = pb.ReparseRequest(document_id="rules", page_numbers=[1], strategy=ParsingStrategy.PARSING_STRATEGY_OCR)
-    with pytest.raises(ServiceError, match="reads no scans") as raised:
+async def test_ocr_that_is_not_installed_is_refused_in_plain_words(
+    mesh: Mesh, pdf: NewPdf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.documents.reparse.ocr_is_installed", lambda: False)
+    page = pdf("a.pdf")
+    page.line("The first page has nothing but this sentence on it, and that is enough for it.")
+    await mesh.ingest(page.save().read_bytes(), "a.pdf")
+    request = pb.ReparseRequest(document_id="a", page_numbers=[1], strategy=ParsingStrategy.PARSING_STRATEGY_OCR)
+    with pytest.raises(ServiceError, match="OCR is not installed") as raised:
         await mesh.call("Reparse", request)
     assert reason_name(raised.value.reason) == "NOT_CONFIGURED"
     assert not raised.value.metadata

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from citemesh.text.hashes import hash_text
 from citemesh.v1 import evidence_pb2, generation_pb2, question_pb2
-from services.generation.citations import hash_text
 
 
 def make_evidence(text: str, number: int = 1, **fields: Any) -> evidence_pb2.Evidence:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from citemesh.models import load_encoder
+from citemesh.models.encoder import Encoder
 from citemesh.models.errors import ModelError
 from citemesh.models.paths import models_dir
-from services.generation.service import EncoderTokens
 
 
 @pytest.fixture(scope="session")
@@ -25,5 +25,5 @@ def models() -> Path:
 
 
 @pytest.fixture(scope="session")
-def encoder(models: Path) -> EncoderTokens:
-    return EncoderTokens(load_encoder(models))
+def encoder(models: Path) -> Encoder:
+    return load_encoder(models)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from citemesh.evidence.citing import cite
+from citemesh.models.encoder import Encoder
 from citemesh.v1 import answer_pb2, evidence_pb2, generation_pb2, question_pb2
-from services.generation.citations import cite
 from services.generation.extractive import answer_from_evidence
-from services.generation.service import EncoderTokens
 from services.generation.settings import GenerationSettings
 from tests.unit.services.generation.builders import make_evidence, make_question, make_request
 
@@ -27,7 +27,7 @@ LIST = (
 
 
 @pytest.fixture
-def answer(encoder: EncoderTokens) -> Answer:
+def answer(encoder: Encoder) -> Answer:
     def run(request: generation_pb2.GenerateRequest) -> answer_pb2.AnswerWithEvidence:
         made = answer_from_evidence(request, encoder, GenerationSettings())
         check_invariants(request, made)

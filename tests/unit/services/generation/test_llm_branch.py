@@ -9,13 +9,13 @@ import pytest
 
 from citemesh.llm.completion import LlmClient
 from citemesh.llm.endpoint import Endpoint
+from citemesh.models.encoder import Encoder
 from citemesh.rpc.errors import ServiceError
 from citemesh.v1 import budget_pb2, errors_pb2, question_pb2
 from services.generation.generator import Generator
 from services.generation.live_text import DeltaCutter, read_live_text
 from services.generation.llm_prompt import write_messages
 from services.generation.quotes import locate_quote
-from services.generation.service import EncoderTokens
 from services.generation.settings import GenerationSettings
 from tests.unit.libs.llm.scripted_server import Reply, serve
 from tests.unit.services.generation.builders import make_evidence, make_question, make_request
@@ -35,12 +35,12 @@ def claim(text: str, quote: str, evidence_id: str = "E1", **fields: Any) -> dict
 class Bench:
     """A generator over a scripted server."""
 
-    def __init__(self, encoder: EncoderTokens, base_url: str) -> None:
+    def __init__(self, encoder: Encoder, base_url: str) -> None:
         self.llm = LlmClient(Endpoint(base_url, "m", timeout_s=5))
         self.generator = Generator(encoder, GenerationSettings(), self.llm)
 
 
-async def test_quotes_are_found_up_to_white_space_and_cited(encoder: EncoderTokens) -> None:
+async def test_quotes_are_found_up_to_white_space_and_cited(encoder: Encoder) -> None:
     with serve(write(claim("Meals: 45 EUR a day.", "paid up to 45 EUR a day"))) as script:
         bench = Bench(encoder, script.base_url)
         response = await bench.generator.generate(make_request("How much is paid for meals?", TEXT))
@@ -53,7 +53,7 @@ async def test_quotes_are_found_up_to_white_space_and_cited(encoder: EncoderToke
     assert response.answer.complete_answer_found
 
 
-async def test_markers_count_citations_in_the_order_of_claims(encoder: EncoderTokens) -> None:
+async def test_markers_count_citations_in_the_order_of_claims(encoder: Encoder) -> None:
     both = [{"evidence_id": "E1", "quote": "45 EUR a day"}, {"evidence_id": "E1", "quote": "Meals are paid"}]
     output = write(claim("Meals: 45 EUR.", "", citations=both), claim("No wine.", "Alcohol is never paid."))
     with serve(output) as script:
@@ -63,7 +63,7 @@ async def test_markers_count_citations_in_the_order_of_claims(encoder: EncoderTo
     assert answer.text == "Meals: 45 EUR. [1][2]\nNo wine. [3]"
 
 
-async def test_a_claim_whose_quote_is_nowhere_is_left_out(encoder: EncoderTokens) -> None:
+async def test_a_claim_whose_quote_is_nowhere_is_left_out(encoder: Encoder) -> None:
     output = write(
         claim("Wine is paid.", "Wine is paid."), claim("No.", "Alcohol is never paid."), claim("X", "45 EUR", "E9")
     )
@@ -76,7 +76,7 @@ async def test_a_claim_whose_quote_is_nowhere_is_left_out(encoder: EncoderTokens
     assert answer.confidence < 0.5
 
 
-async def test_parts_without_claims_are_open(encoder: EncoderTokens) -> None:
+async def test_parts_without_claims_are_open(encoder: Encoder) -> None:
     question = make_question("Meals and hotels?", sub_questions=["How much for meals?", "How much for hotels?"])
     with serve(write(claim("45 EUR.", "45 EUR a day"), unanswered_parts=[1, 99])) as script:
         bench = Bench(encoder, script.base_url)
@@ -86,7 +86,7 @@ async def test_parts_without_claims_are_open(encoder: EncoderTokens) -> None:
     assert not answer.complete_answer_found
 
 
-async def test_injected_output_changes_only_the_answer(encoder: EncoderTokens) -> None:
+async def test_injected_output_changes_only_the_answer(encoder: Encoder) -> None:
     hostile = write(
         claim("Ok.", "45 EUR a day", part=-5),
         caveats=["ignore\nprevious"],
@@ -114,7 +114,7 @@ async def test_injected_output_changes_only_the_answer(encoder: EncoderTokens) -
     ],
 )
 async def test_a_failing_model_is_an_error_with_its_reason(
-    encoder: EncoderTokens, reply: Reply, reason: errors_pb2.ErrorReason.ValueType
+    encoder: Encoder, reply: Reply, reason: errors_pb2.ErrorReason.ValueType
 ) -> None:
     with serve(reply) as script:
         bench = Bench(encoder, script.base_url)
@@ -124,7 +124,7 @@ async def test_a_failing_model_is_an_error_with_its_reason(
     assert raised.value.reason == reason
 
 
-async def test_without_budget_the_extractive_branch_answers_and_says_why(encoder: EncoderTokens) -> None:
+async def test_without_budget_the_extractive_branch_answers_and_says_why(encoder: Encoder) -> None:
     with serve("never asked") as script:
         bench = Bench(encoder, script.base_url)
         request = make_request("How much is paid for meals a day?", TEXT, budget=budget_pb2.Budget(max_model_calls=0))
@@ -135,7 +135,7 @@ async def test_without_budget_the_extractive_branch_answers_and_says_why(encoder
     assert not script.requests
 
 
-async def test_small_talk_needs_no_model(encoder: EncoderTokens) -> None:
+async def test_small_talk_needs_no_model(encoder: Encoder) -> None:
     with serve("never asked") as script:
         bench = Bench(encoder, script.base_url)
         question = make_question("Danke!", language="de", need=question_pb2.RETRIEVAL_NEED_SMALL_TALK)
@@ -145,7 +145,7 @@ async def test_small_talk_needs_no_model(encoder: EncoderTokens) -> None:
     assert "Gern" in response.answer.text
 
 
-async def test_text_is_shown_while_it_is_written(encoder: EncoderTokens) -> None:
+async def test_text_is_shown_while_it_is_written(encoder: Encoder) -> None:
     shown: list[str] = []
 
     async def show(delta: str) -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from citemesh.v1 import evidence_pb2, question_pb2, rerank_pb2
 from services.rerank.assemble import Limits, assemble_context
-from services.rerank.evidence import measure_token_count, number_evidence
 
 WIDE = Limits(max_token_count=10_000, max_evidence_count=100, min_relevance=0.1)
 
@@ -129,18 +128,6 @@ def test_evidence_carries_the_passage_unchanged() -> None:
     assert not evidence.HasField("effective_to_time")
     assert (evidence.relevance, evidence.hop_count) == (0.75, 1)
     assert isinstance(evidence.references[0], question_pb2.Reference)
-
-
-def test_heading_context_takes_room_and_unknown_counts_are_estimated() -> None:
-    passage = evidence_pb2.Passage(text="x" * 35, heading_context="y" * 7)
-    assert measure_token_count(passage) == 12
-    passage.token_count = 5
-    assert measure_token_count(passage) == 7
-
-
-def test_new_numbers_follow_the_highest_ever_given() -> None:
-    known = [rerank_pb2.EvidenceId(passage_id="gone", evidence_id="E9")]
-    assert number_evidence(["a", "b"], known) == {"gone": 9, "a": 10, "b": 11}
 
 
 CANDIDATES = st.lists(

@@ -9,9 +9,11 @@ import pytest
 
 from citemesh.auth.principal import Principal
 from citemesh.rpc.errors import ServiceError
+from citemesh.store.embedded.open import open_reader
 from citemesh.v1 import errors_pb2
 from citemesh.v1.answer_pb2 import ClaimVerdict
 from citemesh.v1.validation_pb2 import DecideReviewRequest, ListReviewsRequest, ReviewState
+from services.validation.readership import Readership
 from services.validation.reviews import ReviewQueue
 from tests.unit.services.validation.builders import NOW, request
 
@@ -22,9 +24,13 @@ COLLEAGUE = Principal("acme", "carl", frozenset({"staff"}))
 RELEASED = ReviewState.REVIEW_STATE_RELEASED
 
 
+def open_queue(folder: Path, max_review_count: int = 100) -> ReviewQueue:
+    return ReviewQueue(folder / "validation", Readership(open_reader(folder)), "reviewers", max_review_count)
+
+
 @pytest.fixture
 def queue(tmp_path: Path) -> Iterator[ReviewQueue]:
-    made = ReviewQueue(tmp_path, "reviewers")
+    made = open_queue(tmp_path)
     yield made
     made.close()
 
@@ -79,7 +85,7 @@ def test_a_reviewer_decides_once_and_it_survives(queue: ReviewQueue, tmp_path: P
     with pytest.raises(ServiceError) as raised:
         queue.decide(DecideReviewRequest(review_id=review_id, state=RELEASED), REVIEWER, NOW)
     assert raised.value.reason == errors_pb2.ERROR_REASON_CONFLICTING_UPDATE
-    again = ReviewQueue(tmp_path, "reviewers")
+    again = open_queue(tmp_path)
     assert again.list(ListReviewsRequest(state=RELEASED), REVIEWER).reviews[0].review_id == review_id
     assert not again.list(ListReviewsRequest(state=ReviewState.REVIEW_STATE_OPEN), REVIEWER).reviews
     again.close()
@@ -95,3 +101,25 @@ def test_others_cannot_decide(queue: ReviewQueue) -> None:
         queue.decide(wanted, STRANGER, NOW)
     assert raised.value.reason == errors_pb2.ERROR_REASON_REVIEW_NOT_FOUND
     assert queue.count_open() == 1
+
+
+def test_the_oldest_decided_reviews_make_room(tmp_path: Path) -> None:
+    queue = open_queue(tmp_path, max_review_count=3)
+    first, second, third = add(queue, 3)
+    for review_id in (third, second):
+        queue.decide(DecideReviewRequest(review_id=review_id, state=RELEASED), REVIEWER, NOW)
+    (fourth,) = add(queue)
+    (fifth,) = add(queue)
+    kept = [review.review_id for review in queue.list(ListReviewsRequest(), REVIEWER).reviews]
+    assert kept == [first, fourth, fifth]
+    queue.close()
+
+
+def test_what_waits_is_never_dropped_for_what_is_new(tmp_path: Path) -> None:
+    queue = open_queue(tmp_path, max_review_count=2)
+    waiting = add(queue, 2)
+    assert add(queue) == [""]
+    assert [review.review_id for review in queue.list(ListReviewsRequest(), REVIEWER).reviews] == waiting
+    other = Principal("other", "olga", frozenset())
+    assert queue.add(request("Another tenant?", [], []), [], other, NOW)
+    queue.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from services.documents.parsing.blocks import BlockKind, ParsedDocument, from_json, to_json
-from services.documents.parsing.pdf import has_text, parse_pdf
+from services.documents.parsing.pdf import parse_pdf
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from tests.unit.services.documents.conftest import NewPdf
 
@@ -160,7 +160,7 @@ def test_a_page_without_text_is_known_as_such(pdf: NewPdf) -> None:
     page.canvas.rect(100, 100, 200, 200, fill=1)
     page.next_page()
     document = read(page.save())
-    assert [has_text(each) for each in document.pages] == [True, False]
+    assert [each.has_text for each in document.pages] == [True, False]
 
 
 def test_a_file_that_is_no_pdf_is_refused_in_words(tmp_path: Path) -> None:

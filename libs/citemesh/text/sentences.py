@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Final
 
 Span = tuple[int, int]
 """First character and one past the last, in code points."""
+
+LINES: Final = re.compile(r"\n")
+"""For `split_sentences`: every line ends a sentence, as in questions and lists."""
+PARAGRAPHS: Final = re.compile(r"\n[^\S\n]*\n")
+"""For `split_sentences`: a blank line ends a sentence, as in wrapped prose."""
 
 _END = re.compile(r"[.!?…]+[\"'”’»)\]*_`]*(?=\s)|[。！？]+[”’」』）]*|[؟۔](?=\s)")
 _PROTECTED = re.compile(r"(`+).+?\1|https?://[^\s)>\]]+|\[[^\]\n]{0,300}\]\([^)\n]{0,500}\)", re.DOTALL)
@@ -25,22 +32,29 @@ _INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.$")
 _ENUMERATOR = re.compile(r"^\s*\(?(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,5})\.$")
 
 
-def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
+def split_sentences(
+    text: str,
+    start: int = 0,
+    end: int | None = None,
+    *,
+    breaks: re.Pattern[str] | None = None,
+    is_typed: bool = False,
+) -> list[Span]:
     """Spans of the sentences of text[start:end], in order, white space around them left out.
 
-    Full stops in abbreviations, numbers, initials, addresses, links and code spans do not end a sentence.
+    Full stops in abbreviations, numbers, initials, addresses, links and code spans do not end a sentence. `breaks`
+    (LINES or PARAGRAPHS) end one as well. `is_typed`: a sentence may begin with a small letter, as people type.
     """
     end = len(text) if end is None else end
-    protected = [match.span() for match in _PROTECTED.finditer(text, start, end)]
     spans: list[Span] = []
-    begin = start
-    for match in _END.finditer(text, start, end):
-        if _is_inside(match.start(), protected) or not _ends_sentence(text, begin, match, end):
-            continue
-        _append_trimmed(spans, text, begin, match.end())
-        begin = match.end()
-    _append_trimmed(spans, text, begin, end)
+    for piece_start, piece_end in _split_at(text, start, end, breaks):
+        _append_sentences(spans, text, piece_start, piece_end, is_typed=is_typed)
     return spans
+
+
+def cut_sentences(text: str, *, is_typed: bool = False) -> list[str]:
+    """The sentences and lines of `text` themselves, without blank ones."""
+    return [text[start:end] for start, end in split_sentences(text, breaks=LINES, is_typed=is_typed)]
 
 
 def trim(text: str, start: int, end: int) -> Span:
@@ -50,6 +64,25 @@ def trim(text: str, start: int, end: int) -> Span:
     while end > start and text[end - 1].isspace():
         end -= 1
     return start, end
+
+
+def _split_at(text: str, start: int, end: int, breaks: re.Pattern[str] | None) -> Iterator[Span]:
+    if breaks is not None:
+        for match in breaks.finditer(text, start, end):
+            yield start, match.start()
+            start = match.end()
+    yield start, end
+
+
+def _append_sentences(spans: list[Span], text: str, start: int, end: int, *, is_typed: bool) -> None:
+    protected = [match.span() for match in _PROTECTED.finditer(text, start, end)]
+    begin = start
+    for match in _END.finditer(text, start, end):
+        if _is_inside(match.start(), protected) or not _ends_sentence(text, begin, match, end, is_typed=is_typed):
+            continue
+        _append_trimmed(spans, text, begin, match.end())
+        begin = match.end()
+    _append_trimmed(spans, text, begin, end)
 
 
 def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
@@ -62,14 +95,14 @@ def _is_inside(position: int, spans: list[Span]) -> bool:
     return any(start <= position < end - 1 for start, end in spans)
 
 
-def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> bool:
+def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int, *, is_typed: bool) -> bool:
     mark = match.group(0)
     if mark[0] in "。！？؟۔":
         return True
     following = _NEXT.match(text, match.end(), end)
     next_character = following.group(1) if following else ""
     if mark.startswith(("!", "?")):
-        return not next_character.islower()
+        return is_typed or not next_character.islower()
     if mark.startswith(("..", "…")):
         return next_character.isupper() or not next_character
     before = text[begin : match.start() + 1]
@@ -80,4 +113,4 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> boo
     if known in _ABBREVIATIONS:
         return known in _OFTEN_LAST and (next_character.isupper() or not next_character)
     # A lower-case letter goes on with the sentence, except where the "sentence" names code or a list begins.
-    return not next_character.islower()
+    return is_typed or not next_character.islower()

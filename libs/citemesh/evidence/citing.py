@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-
+from citemesh.text.hashes import hash_text
 from citemesh.v1 import evidence_pb2
 
 
@@ -28,8 +27,3 @@ def cite(evidence: evidence_pb2.Evidence, start: int, end: int) -> evidence_pb2.
         title=evidence.title,
         section_path=evidence.section_path,
     )
-
-
-def hash_text(text: str) -> str:
-    """sha256 of the text in UTF-8, lower-case hex, as passages carry it."""
-    return hashlib.sha256(text.encode()).hexdigest()

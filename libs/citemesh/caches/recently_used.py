@@ -1,0 +1,54 @@
+"""A cache that keeps what was used last."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+def _count_one(_value: object) -> int:
+    return 1
+
+
+class RecentlyUsed(Generic[Key, Value]):
+    """Keeps the most recently used values up to `capacity`; safe to use from several threads.
+
+    `weigh` says how much of the capacity a value takes (bytes, tokens), at least 1; each takes 1 where it is left out.
+    It must return the same for the same value. A value above the capacity is not kept, so 0 keeps nothing.
+    """
+
+    def __init__(self, capacity: int, weigh: Callable[[Value], int] = _count_one) -> None:
+        self._capacity = capacity
+        self._weigh_value = weigh
+        self._weight = 0
+        self._entries: OrderedDict[Key, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Value | None:
+        """The value, or None."""
+        with self._lock:
+            value = self._entries.get(key)
+            if value is not None:
+                self._entries.move_to_end(key)
+            return value
+
+    def put(self, key: Key, value: Value) -> None:
+        """Keep a value, and drop those that were used longest ago where there is too much."""
+        with self._lock:
+            known = self._entries.pop(key, None)
+            if known is not None:
+                self._weight -= self._weigh(known)
+            self._entries[key] = value
+            self._weight += self._weigh(value)
+            while self._weight > self._capacity:
+                _, dropped = self._entries.popitem(last=False)
+                self._weight -= self._weigh(dropped)
+
+    def _weigh(self, value: Value) -> int:
+        # What weighs nothing would pile up without end.
+        return max(1, self._weigh_value(value))

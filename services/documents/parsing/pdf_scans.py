@@ -1,0 +1,120 @@
+"""Scanned pages of a PDF: drawn, read by OCR while there is time, and given as lines like those of a text layer."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+import pypdfium2 as pdfium
+
+from services.documents.parsing.blocks import Block, Box, Page
+from services.documents.parsing.ocr import PageTimeoutError, ReadLine, ReadPicture, ScanReader, load_scan_reader
+from services.documents.parsing.pdf_geometry import order_by_place
+from services.documents.parsing.pdf_text import TextLine, Word
+
+_DPI = 144.0  # of the picture that is read: at 100 small type is lost, at 200 it takes twice the time
+_MAX_SIDE = 2_200  # pixels
+_INK_SHARE = 0.74  # of a line box's height: boxes are drawn higher than the letters, on both sides
+_SAME_SIZE = 0.25  # type within this share of the page's usual size is taken for that: box heights vary with the words
+
+
+@dataclass(frozen=True, slots=True)
+class ScanJob:
+    """Which pages are read, by what, and until when by the monotonic clock."""
+
+    reader: ScanReader
+    page_numbers: Collection[int]
+    ends_at: float
+
+
+@dataclass(slots=True)
+class Scans:
+    """Lines of the pages that were read, by page number; quarter turns to the left of those that stood otherwise; and
+    the pages for which there was no time."""
+
+    lines: dict[int, list[TextLine]] = field(default_factory=dict)
+    turns: dict[int, int] = field(default_factory=dict)
+    unread: list[int] = field(default_factory=list)
+
+
+def begin_scans(page_numbers: Collection[int], time_s: float, thread_count: int) -> ScanJob | None:
+    """A job that ends `time_s` seconds from now; None where no page is asked for, or the extra `ocr` is missing."""
+    ends_at = time.monotonic() + time_s
+    reader = load_scan_reader(thread_count) if page_numbers else None
+    return ScanJob(reader, frozenset(page_numbers), ends_at) if reader is not None else None
+
+
+def read_scans(document: pdfium.PdfDocument, job: ScanJob, clock: Callable[[], float] = time.monotonic) -> Scans:
+    """Reads pages in their order. A page begins only where the one before it would have fitted into the time left."""
+    scans = Scans()
+    longest = 0.0
+    for number in sorted(job.page_numbers):
+        started = clock()
+        if started + longest > job.ends_at:
+            scans.unread.append(number)
+            continue
+        try:
+            page = document[number - 1]
+            read, scale = _read_page(page, job)
+        except PageTimeoutError:
+            scans.unread.append(number)
+            longest = max(longest, clock() - started)
+            continue
+        except pdfium.PdfiumError:
+            continue  # a damaged page, named as such where its text is read
+        longest = max(longest, clock() - started)
+        width, height = page.get_size()
+        page.close()
+        read_height = width if read.quarter_turns % 2 else height
+        lines = [_to_text_line(line, number, scale, read_height) for line in read.lines]
+        scans.lines[number] = order_by_place(_set_sizes(lines))
+        if read.quarter_turns:
+            scans.turns[number] = read.quarter_turns
+    return scans
+
+
+def turn_back(blocks: list[Block], pages: list[Page], turns: dict[int, int]) -> None:
+    """Puts the boxes of turned pages where the words stand on the page as it is shown."""
+    for line in (line for block in blocks for line in block.lines):
+        if line.box is not None and line.page in turns:
+            page = pages[line.page - 1]
+            line.box = _turn(line.box, turns[line.page], page.width, page.height)
+
+
+def _turn(box: Box, quarter_turns: int, width: float, height: float) -> Box:
+    """A box of the picture as read, in coordinates of the page `width` x `height` as shown."""
+    left, bottom, right, top = box
+    if quarter_turns == 1:  # read after one turn to the left: what leads up there leads to the right here
+        return (bottom, height - right, top, height - left)
+    if quarter_turns == 2:
+        return (width - right, height - top, width - left, height - bottom)
+    return (width - top, left, width - bottom, right)
+
+
+def _read_page(page: pdfium.PdfPage, job: ScanJob) -> tuple[ReadPicture, float]:
+    scale = min(_DPI / 72.0, _MAX_SIDE / max(*page.get_size(), 1.0))
+    picture = page.render(scale=scale, draw_annots=False).to_numpy()
+    colours = picture if picture.ndim == 3 else picture[:, :, None].repeat(3, axis=2)
+    return job.reader.read(np.ascontiguousarray(colours[:, :, :3]), job.ends_at), scale
+
+
+def _to_text_line(line: ReadLine, page_number: int, scale: float, page_height: float) -> TextLine:
+    _, top, _, bottom = line.box
+    outside = (bottom - top) * (1 - _INK_SHARE) / 2
+    low, high = page_height - (bottom - outside) / scale, page_height - (top + outside) / scale
+    words = [Word(word.text, word.left / scale, word.right / scale, low, high, 0) for word in line.words]
+    return TextLine(words, size=round(high - low, 1), bold=False, fixed_width=False, page=page_number)
+
+
+def _set_sizes(lines: list[TextLine]) -> list[TextLine]:
+    if not lines:
+        return lines
+    usual = round(statistics.median(line.size for line in lines for _ in line.words), 1)
+    return [
+        dataclasses.replace(line, size=usual if abs(line.size - usual) <= _SAME_SIZE * usual else line.size)
+        for line in lines
+    ]

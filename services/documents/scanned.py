@@ -1,0 +1,59 @@
+"""Scanned pages of a document: which of them OCR should read, and what is said of those that it did not."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Collection, Sequence
+
+from services.documents.parsing.blocks import ParsedDocument
+
+_LEAST_PICTURE_SHARE = 0.2
+_MAX_NAMED_PAGES = 10
+_BY_OCR = ": read by OCR, which may have mistaken letters"
+_UNREAD = ": a picture without text"
+
+
+@functools.cache
+def ocr_is_installed() -> bool:
+    """Whether the extra `ocr` is there. Its libraries are loaded in the parser's process only."""
+    return importlib.util.find_spec("rapidocr_onnxruntime") is not None
+
+
+def find_scanned_pages(document: ParsedDocument) -> tuple[int, ...]:
+    """Pages of a PDF without a text layer that pictures cover in part: what OCR may find words on."""
+    return tuple(
+        page.number
+        for page in document.pages
+        if document.format == "pdf" and not page.has_text and page.image_share >= _LEAST_PICTURE_SHARE
+    )
+
+
+def describe_scans(scanned: Sequence[int], recognised: Collection[int]) -> list[str]:
+    """Warnings, in words: pages read by OCR, and pages that are pictures and were not read."""
+    unread = [page for page in scanned if page not in recognised]
+    warnings = []
+    if recognised:
+        warnings.append(f"{name_pages(recognised)}{_BY_OCR}")
+    if unread:
+        reason = "not read in the time allowed" if ocr_is_installed() else "not read: OCR is not installed"
+        warnings.append(f"{name_pages(unread)}{_UNREAD}, {reason}")
+    return warnings
+
+
+def tells_of_scans(warning: str) -> bool:
+    """Whether a stored warning is one of `describe_scans`."""
+    return _BY_OCR in warning or _UNREAD in warning
+
+
+def name_pages(numbers: Collection[int]) -> str:
+    """The words "page 3" or "pages 1-4, 7", in rising order, long lists cut."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    named = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in runs[:_MAX_NAMED_PAGES])
+    more = " …" if len(runs) > _MAX_NAMED_PAGES else ""
+    return f"{'pages' if len(numbers) > 1 else 'page'} {named}{more}"
