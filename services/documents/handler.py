@@ -45,7 +45,7 @@ class DocumentsHandler(documents_pb2_grpc.DocumentsServiceServicer):
     ) -> documents_pb2.IngestResponse:
         """Store one file."""
         async with self._ingester.admit(), self._uploads.receive(request_iterator) as upload:
-            stored = await self._ingester.ingest(current_principal(), upload)
+            stored = await self._ingester.ingest(current_principal(), upload, remaining_s(context))
         return documents_pb2.IngestResponse(document=stored.document, result=stored.result)
 
     async def Profile(  # noqa: N802  # the RPC's name

@@ -23,6 +23,7 @@ from services.documents.access import refuse_hidden
 from services.documents.encoding import PassageEncoder, Vectors
 from services.documents.headers import title_from_name
 from services.documents.reading import DocumentReader, ReadDocument
+from services.documents.scanned import share_for_ocr
 from services.documents.turns import Turns
 from services.documents.uploads import Upload
 
@@ -68,20 +69,23 @@ class Ingester:
         finally:
             self._pending -= 1
 
-    async def ingest(self, principal: Principal, upload: Upload) -> StoredVersion:
+    async def ingest(self, principal: Principal, upload: Upload, remaining_s: float | None = None) -> StoredVersion:
         """Stores an upload as a new document or version; what is stored already changes at most the access.
+
+        OCR of scanned pages stops in time for the rest within `remaining_s`.
 
         Raises PERMISSION_DENIED, the FILE_ and PARSE_ errors and those of the store. Until the store has committed
         nothing of the file is visible.
         """
         started = time.monotonic()
         async with self._turns.take((principal.tenant_id, upload.header.document_id)):
-            stored = await self._ingest(principal, upload)
+            left = None if remaining_s is None else started + remaining_s - time.monotonic()
+            stored = await self._ingest(principal, upload, share_for_ocr(left))
         self._ingested.labels("ok").inc()
         self._durations.labels(stored.document.media_type).observe(time.monotonic() - started)
         return stored
 
-    async def _ingest(self, principal: Principal, upload: Upload) -> StoredVersion:
+    async def _ingest(self, principal: Principal, upload: Upload, ocr_s: float | None) -> StoredVersion:
         header = upload.header
         versions = await asyncio.to_thread(refuse_hidden, self._reader, self._writer, principal, header.document_id)
         known = find_same(versions, header, upload.content_hash, header.title)
@@ -90,7 +94,7 @@ class Ingester:
                 await asyncio.to_thread(self._set_access, principal, header)
                 known.access.CopyFrom(header.access)
             return StoredVersion(known, INGEST_RESULT_UNCHANGED)
-        read = await self._documents.read(upload.path, header.file_name, header.password)
+        read = await self._documents.read(upload.path, header.file_name, header.password, ocr_s=ocr_s)
         document = _describe(header, upload, read)
         for passage in read.passages:
             passage.title = document.title

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 UNKNOWN: Final = "und"
@@ -31,6 +32,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS: Final = 40
 _LEAST_SHARE: Final = 0.12
 _LEAST_HITS: Final = 4
+_PASSAGE_HITS: Final = 8
 
 
 def tell_language(text: str) -> str:
@@ -39,15 +41,32 @@ def tell_language(text: str) -> str:
     letters = sum(map(len, words))
     if letters < _LEAST_LETTERS:
         return UNKNOWN
-    for language, script in _SCRIPTS:
-        if len(script.findall(text)) > 0.2 * letters:
-            return language
-    hits = sorted(((sum(word in known for word in words), language) for language, known in _WORD_SETS.items()))
-    (second, _), (first, best) = hits[-2], hits[-1]
-    clear = (first >= _LEAST_HITS and first >= 1.5 * second) or (first >= 2 and not second)
-    if clear and first >= _LEAST_SHARE * len(words):
-        return best
+    clear = _by_script(text, letters) or _by_function_words(words, _LEAST_HITS, 1.5)
+    if clear:
+        return clear
     import py3langid  # type: ignore[import-untyped]  # it ships no types
 
     language, _ = py3langid.classify(text)
     return str(language)
+
+
+def tell_passage_language(text: str, document_language: str) -> str:
+    """The language of one passage: the document's, unless its script or its function words clearly say another."""
+    words = _WORD.findall(text.casefold())
+    other = _by_script(text, sum(map(len, words))) or _by_function_words(words, _PASSAGE_HITS, 3.0)
+    return other or document_language
+
+
+def _by_script(text: str, letters: int) -> str:
+    for language, script in _SCRIPTS:
+        if letters and len(script.findall(text)) > 0.2 * letters:
+            return language
+    return ""
+
+
+def _by_function_words(words: Sequence[str], least: int, lead: float) -> str:
+    """The language of which a text has at least so many function words, `lead` times those of any other; else ""."""
+    hits = sorted(((sum(word in known for word in words), language) for language, known in _WORD_SETS.items()))
+    (second, _), (first, best) = hits[-2], hits[-1]
+    clear = (first >= least and first >= lead * second) or (2 <= first >= least // 2 and not second)
+    return best if clear and first >= _LEAST_SHARE * len(words) else ""

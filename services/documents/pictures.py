@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from citemesh.auth.principal import Principal
 from citemesh.rpc.errors import invalid_argument
 from citemesh.store.contract import StoreReader
+from citemesh.v1.document_pb2 import Document
 from citemesh.v1.documents_pb2 import RenderPageRequest, RenderPageResponse
+from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents.access import not_found
 from services.documents.parsing.refusal import ParseRefused
 from services.documents.parsing.request import RenderRequest
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits
+from services.documents.quote_boxes import Mark, find_quote_boxes
 from services.documents.refusals import to_service_error
 from services.documents.reparse import page_not_found
 
@@ -48,18 +52,33 @@ class PictureMaker:
         )
         if file is None:
             raise not_found(request.document_id)
-        png, found = await self._draw(file, request)
+        marks: list[Mark] = []
+        if request.highlights:
+            marks = await asyncio.to_thread(self._find_marks, principal, document, request)
+        png, found = await self._draw(file, request, marks)
         if not png:
             raise page_not_found(request.page_number, document.profile.page_count)
         return RenderPageResponse(png=png, highlighted_indices=found)
 
-    async def _draw(self, file: Path, request: RenderPageRequest) -> tuple[bytes, list[int]]:
+    def _find_marks(self, principal: Principal, document: Document, request: RenderPageRequest) -> list[Mark]:
+        """Boxes of the quotes as they were read: for scanned pages, and for rows of tables, which a page's own text
+        may give in another order. Only of the version in force: others are marked by the page's text alone."""
+        versions = self._reader.allowed_versions(
+            principal, Scope(documents=DocumentIds(document_ids=[document.document_id])), None
+        )
+        passages = self._reader.document_passages(versions, document.document_id)
+        if any(passage.document_version != document.document_version for passage in passages):
+            return []
+        return find_quote_boxes(passages, request.page_number, [each.quote for each in request.highlights])
+
+    async def _draw(self, file: Path, request: RenderPageRequest, marks: Sequence[Mark]) -> tuple[bytes, list[int]]:
         job = RenderRequest(
             path=str(file),
             output_path="",
             page_number=request.page_number,
             resolution_dpi=request.resolution_dpi or _DEFAULT_DPI,
             quotes=tuple(highlight.quote for highlight in request.highlights),
+            marks=tuple(marks),
         )
         try:
             png, found, _ = await self._sandbox.render(job)

@@ -7,66 +7,22 @@ from collections.abc import Callable, Collection
 
 from citemesh.store.labels import canonical_label
 from citemesh.v1.question_pb2 import Reference, ReferenceKind
+from services.documents.mentions import Mention, find_mentions
+from services.documents.paragraph_marks import complete, join_marks, split_marks
 
-_NUMBER = r"(?:[A-Z]{1,2}[-.])?\d+(?:[.-]\d+)*[a-z]?"
-_PARAGRAPHS = r"(?:\((?:[a-z]{1,4}|[A-Z]{1,2}|\d{1,3})\))*"
-_MORE = r"(?:,?\s*(?:and|or|to|through|&|et|und)|\s*–)\s*"
-_SERIES = rf"({_NUMBER}(?:{_MORE}{_NUMBER}(?![\d)%]))*)"
-_MENTIONS: tuple[tuple[ReferenceKind.ValueType, str, re.Pattern[str]], ...] = (
-    (
-        ReferenceKind.REFERENCE_KIND_TABLE,
-        "table",
-        re.compile(rf"\b(?:tables?|tableaux?|tabellen?)\s+{_SERIES}\b", re.IGNORECASE),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_FIGURE,
-        "figure",
-        re.compile(rf"\b(?:figures?|figs?\.|abbildung(?:en)?)\s*{_SERIES}\b", re.IGNORECASE),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_SECTION,
-        "section",
-        re.compile(
-            rf"(?:\b(?:sections?|sect?s?\.|abschnitt)\s+|§§?\s*)"
-            rf"(\d+(?:\.\d+)*{_PARAGRAPHS}(?:{_MORE}(?:§\s*)?\d+(?:\.\d+)*{_PARAGRAPHS}(?![\d%]))*)",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_SECTION,
-        "section",
-        re.compile(r"\b(?:sections?|appendix|app\.)\s+([A-Z]\.\d+(?:\.\d+)*)\b", re.IGNORECASE),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_SECTION,
-        "chapter",
-        re.compile(r"\b(?:chapters?|chapitres?|kapitel)\s+(\d+|[IVX]+)\b", re.IGNORECASE),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_APPENDIX,
-        "appendix",
-        re.compile(
-            r"\b(?:[Aa]ppendix|[Aa]ppendices|APPENDIX|[Aa]nnexe?|ANNEX|[Aa]nhang)\s+([A-Z]|[IVX]+|\d+)\b(?!\.\d)"
-        ),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_OTHER,
-        "equation",
-        re.compile(r"\b(?:equations?|eqs?\.)\s*\(?(\d+)\)?", re.IGNORECASE),
-    ),
-    (ReferenceKind.REFERENCE_KIND_OTHER, "algorithm", re.compile(r"\balgorithms?\s+(\d+)\b", re.IGNORECASE)),
-    (ReferenceKind.REFERENCE_KIND_OTHER, "example", re.compile(r"\bexamples?\s+(\d+[-.]\d+)\b", re.IGNORECASE)),
-)
-_BETWEEN = re.compile(_MORE, re.IGNORECASE)
-_OWN_PARAGRAPH = re.compile(
-    r"\bparagraphs?\s+((?:\((?:[a-z]{1,4}|[A-Z]|\d{1,3})\))+)\s+of\s+this\s+section", re.IGNORECASE
-)
 _LINK = re.compile(r"\[([^\]\n]{1,120})\]\((?!\w+:|//)([^)\s#]*\.(?:md|html?|pdf|docx))(?:#[^)\s]*)?\)")
 _CAPTION = re.compile(
     r"^\W*(table|tableau|tabelle|figure|fig\.?|abbildung|algorithm|example|listing)\s*((?:[A-Z]{1,2}[-.]?)?(?:\d+(?:[-.]\d+)*|[IVX]+))\b",
     re.IGNORECASE,
 )
 _CAPTION_WORDS = {"tableau": "table", "tabelle": "table", "fig": "figure", "fig.": "figure", "abbildung": "figure"}
+# "paragraphs (b) and (c) of § 5"
+_OWNING_SECTION = re.compile(r"(?:§\s*|[Ss]ection\s+)(\S+)")
+# Labels of paragraphs are those of their sections.
+_LABEL_WORDS = {"paragraph": "section", "article": "section", "clause": "section"}
+_OWN_PARTS = frozenset({"Section", "Part", "Chapter", "Appendix", "Annex", "Article", "Table", "Figure"})
+# What an organisation's documents are called; "Section 22 of the Penn Treebank" is in none of them.
+_IS_DOCUMENT = re.compile(r"(?:Policy|Handbook|Manual|Guide(?:lines?)?|Procedures?|Agreement|Contract|Charter|Plan)$")
 _MAX_REFERENCES = 30
 
 
@@ -93,13 +49,14 @@ def find_references(
     Street Journal" is none of ours, and § 1003.2(g)(1) is found in § 1003.2(g).
     """
     found: dict[str, Reference] = {}
-    for kind, word, number, surface in _mentions(text, section_number):
-        known = number
-        if kind == ReferenceKind.REFERENCE_KIND_SECTION:
-            known = known_section(number)
-        label = canonical_label(f"{word} {known}")
-        if known and label not in own_labels and label not in found and len(found) < _MAX_REFERENCES:
-            found[label] = Reference(kind=kind, label=label, surface=surface[:200])
+    for mention in find_mentions(text):
+        known, document = resolve_mention(mention, section_number, known_section)
+        label = canonical_label(f"{_LABEL_WORDS.get(mention.word, mention.word)} {known}")
+        is_own = label in own_labels and not document
+        if known and not is_own and label not in found and len(found) < _MAX_REFERENCES:
+            found[label] = Reference(
+                kind=mention.kind, label=label, surface=mention.surface[:200], document_id=document
+            )
     for match in _LINK.finditer(text):
         stem = match.group(2).rpartition("/")[2].rpartition(".")[0]
         label = f"document {stem.lower()}"
@@ -110,17 +67,32 @@ def find_references(
     return list(found.values())
 
 
-def _mentions(text: str, section_number: str) -> list[tuple[ReferenceKind.ValueType, str, str, str]]:
-    """Kind, word, number and surface of each mention, in the order of the text."""
-    places: list[tuple[int, ReferenceKind.ValueType, str, str, str]] = []
-    for kind, word, pattern in _MENTIONS:
-        for match in pattern.finditer(text):
-            for number in _BETWEEN.split(match.group(1)):
-                number = number.lstrip("§ ")
-                places.append((match.start(), kind, word, number, match.group()))
-    if section_number:
-        base = section_number.partition("(")[0]
-        for match in _OWN_PARAGRAPH.finditer(text):
-            number = f"{base}{match.group(1)}"
-            places.append((match.start(), ReferenceKind.REFERENCE_KIND_SECTION, "section", number, match.group()))
-    return [place[1:] for place in sorted(places, key=lambda place: place[0])]
+def resolve_mention(mention: Mention, section_number: str, known_section: Callable[[str], str]) -> tuple[str, str]:
+    """The number that is meant in this document, or with the other document's title; empty: no place that we know."""
+    within = _OWNING_SECTION.match(mention.owner)
+    other = None if within else _other_document(mention.owner)
+    if other is not None:
+        return (mention.number, other) if _IS_DOCUMENT.search(other) else ("", "")
+    if mention.kind != ReferenceKind.REFERENCE_KIND_SECTION or mention.word in ("part", "title"):
+        return mention.number, ""
+    place = within.group(1) if within else section_number
+    numbers = complete_paragraph(mention.number, place) if mention.word == "paragraph" else [mention.number]
+    exact = next((number for number in numbers if known_section(number) == number.lower()), None)
+    return known_section(exact or numbers[0]) if numbers else "", ""
+
+
+def complete_paragraph(marks: str, section_number: str) -> list[str]:
+    """What "paragraph (b)(1)" may mean within "1002.9(a)(3)", likeliest first; nothing outside a numbered section."""
+    if not section_number:
+        return []
+    base, own = split_marks(section_number)
+    deeper = [join_marks(base, own[:depth]) + marks for depth in range(len(own), -1, -1)]
+    return list(dict.fromkeys((complete(section_number, marks), *deeper)))
+
+
+def _other_document(owner: str) -> str | None:
+    """The other document that the place is of, by its name; None where it is of this one."""
+    name = owner.removeprefix("the ")
+    if not name[:1].isupper() or name.split()[0] in _OWN_PARTS:
+        return None
+    return name

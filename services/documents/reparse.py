@@ -18,13 +18,11 @@ from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents.access import not_found
 from services.documents.encoding import PassageEncoder
 from services.documents.reading import DocumentReader, ReadDocument
-from services.documents.scanned import describe_scans, ocr_is_installed, tells_of_scans
+from services.documents.scanned import describe_scans, ocr_is_installed, share_for_ocr, tells_of_scans
 from services.documents.turns import Turns
 
 _PDF = "application/pdf"
 _MAX_PAGES = 200
-_OCR_SHARE = 0.8  # of the time left; encoding and storing come after
-_READING_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ def _make_plan(
     blank = [page for page in pages if page in document.profile.pages_without_text]
     unread = [page for page in blank if not any(_stands_on(passage, page) for passage in old)]
     written = [page for page in pages if page not in blank]
-    ocr_s = None if remaining_s is None else max(0.0, _OCR_SHARE * remaining_s - _READING_S)
+    ocr_s = share_for_ocr(remaining_s)
     if strategy == ParsingStrategy.PARSING_STRATEGY_NATIVE_TEXT and written:
         return _Plan((), (), ocr_s)
     by_name = strategy == ParsingStrategy.PARSING_STRATEGY_OCR

@@ -10,6 +10,8 @@ from services.documents.parsing.blocks import ParsedDocument
 
 _LEAST_PICTURE_SHARE = 0.2
 _MAX_NAMED_PAGES = 10
+_OCR_SHARE = 0.7  # of the time left; encoding and storing come after
+_READING_S = 2.0  # for the reading without OCR
 _BY_OCR = ": read by OCR, which may have mistaken letters"
 _UNREAD = ": a picture without text"
 
@@ -27,6 +29,12 @@ def find_scanned_pages(document: ParsedDocument) -> tuple[int, ...]:
         for page in document.pages
         if document.format == "pdf" and not page.has_text and page.image_share >= _LEAST_PICTURE_SHARE
     )
+
+
+def share_for_ocr(remaining_s: float | None) -> float | None:
+    """Seconds that OCR may take of those that a call has left; None, as much as the settings allow, where it has no
+    end."""
+    return None if remaining_s is None else max(0.0, _OCR_SHARE * remaining_s - _READING_S)
 
 
 def describe_scans(scanned: Sequence[int], recognised: Collection[int]) -> list[str]:

@@ -94,9 +94,24 @@ def _from_outline(document: ParsedDocument) -> list[_Heading] | None:
         return None
     _divide_blocks(document, found)
     headings = [heading for heading, _ in found]
+    _number_between(headings)
     headings.extend(_usual_headings(document, {heading.block for heading in headings}))
     headings.sort(key=lambda heading: heading.block)
     return headings
+
+
+def _number_between(headings: Sequence[_Heading]) -> None:
+    """Gives an outline's entry the number that its place leaves for it: between 5.1 and 5.3 stands 5.2."""
+    for number, heading in enumerate(headings):
+        if heading.number:
+            continue
+        before = next((h for h in reversed(headings[:number]) if h.level <= heading.level), None)
+        after = next((h for h in headings[number + 1 :] if h.level <= heading.level), None)
+        if before is None or after is None or not before.level == after.level == heading.level:
+            continue
+        first, last = _order(before.number), _order(after.number)
+        if first and last and first[:-1] == last[:-1] and last[-1] - first[-1] == 2:
+            heading.number = ".".join(map(str, (*first[:-1], first[-1] + 1)))
 
 
 def _divide_blocks(document: ParsedDocument, found: list[tuple[_Heading, Place | None]]) -> None:

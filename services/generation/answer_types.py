@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from citemesh.text.numbers import MONTHS, numbers_between
@@ -29,7 +29,8 @@ _DURATION = re.compile(
 _MONTHS = "|".join(sorted(MONTHS, key=len, reverse=True))
 _DATE = re.compile(
     rf"\b(?:{_MONTHS})\.?\s+\d|\d\.?\s+(?:de\s+)?(?:{_MONTHS})\b|\b(?:19|20)\d\d\b"
-    rf"|\b\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?\b"
+    # Two numbers with a point between are a version or a section more often than a day.
+    r"|\b\d{1,2}/\d{1,2}(?:/\d{2,4})?\b|\b\d{1,2}\.\s?\d{1,2}\.\s?\d{4}\b|\b\d{2}\.\d{2}\.\d{2}\b"
     r"|\d{4}-\d{2}|\d+年|\d+月|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|\b(?:deadline|fiscal year|quarter|midnight|noon)\b"
     r"|\b(?:first|last|second|third)\s+(?:\w+\s+)?(?:day|week|month|quarter)\b|\b\d{1,2}(?::\d\d)?\s*[ap]\.?m\b",
@@ -39,6 +40,12 @@ _MONEY = re.compile(
     r"[$€£¥₹]\s?\d|\d[\d.,' ]*\s?(?:[$€£¥]|usd|eur|gbp|chf|dollars?|euros?|cents?|pounds?|francs?|yuan"
     r"|万元|元|percent|%)"
     r"|\b(?:free of charge|no (?:cost|charge)|kostenlos|gratuit)",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(r"%|\bper\s?cent(?:age)?s?\b|\bprozent|\bpour\s?cent|\bpor\s?ciento\b|\bpct\b", re.IGNORECASE)
+_ASKS_PERCENT = re.compile(
+    r"\b(?:how many|what|which|welche\w*|wie\s?viele?|quels?|quelle|combien de|qué|cuánto)\s+(?:\w+\s+)?"
+    r"(?:per\s?cent(?:age)?|prozent\w*|pour\s?cent\w*|porcentaje)\b",
     re.IGNORECASE,
 )
 _POLAR = re.compile(
@@ -112,6 +119,17 @@ def has_shape(answer_type: _Type, text: str) -> bool | None:
     """Whether `text` holds something of the asked shape; None where the type has no shape to look for."""
     pattern = _PATTERNS.get(answer_type)
     return None if pattern is None else pattern.search(text) is not None
+
+
+def lacks_asked_shape(answer_type: _Type, question: str, texts: Sequence[str]) -> bool:
+    """Whether none of `texts` holds the figure, date, sum or duration that the question cannot do without.
+
+    A question for a percentage wants one, whatever other figures there are. False for all other types.
+    """
+    if answer_type not in STRICT_TYPES:
+        return False
+    wants_percent = _ASKS_PERCENT.search(question) is not None
+    return not any(has_shape(answer_type, text) and (not wants_percent or _PERCENT.search(text)) for text in texts)
 
 
 def defines(text: str, asked_words: Collection[str]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citemesh.text.stems import stem
-from services.generation.answer_types import STRICT_TYPES, has_shape
+from services.generation.answer_types import lacks_asked_shape
 from services.generation.asks import Ask
 from services.generation.features import NAMES
 from services.generation.scene import Scene
@@ -98,6 +98,4 @@ def _is_held(specific: str, held: set[str], language: str) -> bool:
 
 
 def _lacks_shape(scene: Scene, ask: Ask, numbers: Sequence[int]) -> bool:
-    if ask.answer_type not in STRICT_TYPES:
-        return False
-    return not any(has_shape(ask.answer_type, scene.units[number].plain) for number in numbers)
+    return lacks_asked_shape(ask.answer_type, ask.text, [scene.units[number].plain for number in numbers])

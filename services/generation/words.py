@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from citemesh.text.scripts import is_unspaced
 from citemesh.text.stems import stem
 from services.generation.stop_words import ALL_STOP_WORDS, STOP_WORDS
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’\-_/:#+][^\W_]+)*[+#]*|[^\W_]+")
 _PART = re.compile(r"[^\W_]+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 
 
 def find_words(text: str) -> list[str]:
-    """The words of `text`, lower case; codes such as `--max-bytes` or `v3.6` also whole; CJK text as pairs."""
+    """The words of `text`, lower case; codes such as `--max-bytes` or `v3.6` also whole; unspaced text as pairs."""
     found: list[str] = []
     for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
         word = match.group(0).lower().replace("’", "'")
-        if _CJK.search(word):
+        if is_unspaced(word):
             found += _pairs(word)
             continue
         word = word.removesuffix("'s")

@@ -8,7 +8,7 @@ from typing import Final
 from citemesh.v1.question_pb2 import AnswerType, Intent
 
 _MONEY_NOUN: Final = (
-    r"(?:cost|costs|price|prices|fee|fees|salary|salaries|pay|paid|bonus|budget|allowance|premium|fine"
+    r"(?:cost|costs|price|prices|fee|fees|salary|salaries|pay|pays|paid|bonus|budget|allowance|premium|fine"
     r"|fines|penalt(?:y|ies)|damages|charge|charges|amount of money|dollars|euros|rent|wage|refund|revenue"
     r"|reimburse\w*)"
 )

@@ -6,10 +6,11 @@ import re
 from typing import Final
 
 from citemesh.text.function_words import is_function_word
+from citemesh.text.scripts import is_unspaced
 from citemesh.text.word_lists import word_set
 from services.query.hints import Hints
 from services.query.lexicon import GENERIC_WORDS
-from services.query.words import Word, has_cjk, split_words
+from services.query.words import Word, split_words
 
 MOST_KEYWORDS: Final = 20
 _LONGEST_PHRASE: Final = 4
@@ -39,7 +40,7 @@ def find_keywords(question: str, language: str, hints: Hints) -> list[str]:
     general = [word.text for word in telling if word.lower in GENERIC_WORDS or word.text.isdigit()]
     specific.sort(key=lambda text: -min(len(text), 12))
     ranked = [*quoted, *identifiers, *labels, *names, *phrases, *specific, *general]
-    if has_cjk(question):
+    if is_unspaced(question):
         ranked += _CJK_RUN.findall(question)
     return _without_repeats(ranked)[:MOST_KEYWORDS]
 

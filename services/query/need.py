@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from citemesh.text.scripts import is_unspaced
 from citemesh.text.word_lists import word_set
 from citemesh.v1.question_pb2 import RetrievalNeed
 from services.query.hints import Hints
@@ -13,7 +14,7 @@ from services.query.lexicon import GENERIC_WORDS
 from services.query.small_talk import is_small_talk
 from services.query.telling import find_telling_words
 from services.query.transform import is_transform_request
-from services.query.words import Word, has_cjk, is_question, split_sentences, split_words
+from services.query.words import Word, is_question, split_sentences, split_words
 
 _LONGEST_PRONOUN_QUESTION: Final = 7  # words; a longer question carries enough to search with
 _REFERRING: Final = re.compile(
@@ -66,7 +67,7 @@ def decide_need(question: str, standalone: str, language: str, hints: Hints, *, 
 def find_missing_object(question: str, language: str, hints: Hints) -> Need | None:
     """What a question lacks to be searched for, as a Need; None where it has enough. Says little rather than too
     much."""
-    if has_cjk(question):
+    if is_unspaced(question):
         return None
     words = split_words(question)
     if not any(character.isalpha() for character in question):

@@ -37,6 +37,10 @@ _EXPLETIVE: Final = re.compile(
     r"|\bthat (?:is|are|was|were|has|have|can|will|do|does|did)\b(?<=\w \w{4} )",
     re.I,
 )
+# Characters. A turn may be longer than a question; what a question leans on stands at its beginning.
+_LONGEST_ASKED: Final = 4_000
+_LONGEST_STANDALONE: Final = 12_000
+
 _DEMONSTRATIVE: Final = re.compile(r"\b(this|that|these|those) ([a-z]+)\b", re.I)
 
 
@@ -55,16 +59,19 @@ def resolve(question: str, history: Sequence[Turn], language: str = "en") -> Res
         return Resolution(question)
     user_index, answer_index = previous
     question = strip_small_talk(question)
+    asked = history[user_index].text[:_LONGEST_ASKED]
     earlier = history[max(0, user_index - _LONGEST_CHAIN) : user_index]
     before = _Before(
-        asked=resolve(history[user_index].text, earlier, language).standalone_question,
+        asked=resolve(asked, earlier, language).standalone_question,
         answer=history[answer_index].text if answer_index is not None else "",
         user_index=user_index,
         answer_index=user_index if answer_index is None else answer_index,
         history=history,
         language=language,
     )
-    return _complete(question, before)
+    completed = _complete(question, before)
+    # What an answer's endless "option" would make of the question is no question any more.
+    return completed if len(completed.standalone_question) <= _LONGEST_STANDALONE else Resolution(question)
 
 
 @dataclass(frozen=True, slots=True)

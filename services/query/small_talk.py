@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from citemesh.text.function_words import ALL_FUNCTION_WORDS
+from citemesh.text.scripts import is_unspaced
 from citemesh.text.word_lists import word_set
-from services.query.words import has_cjk, split_sentences, split_words
+from services.query.words import split_sentences, split_words
 
 # Longest first where one begins another: what is matched is cut out, and the rest must say nothing.
 _PHRASES: Final = (
@@ -87,7 +88,7 @@ def is_small_talk(text: str) -> bool:
     plain = text.strip().replace("’", "'")
     if not plain:
         return False
-    if has_cjk(plain):
+    if is_unspaced(plain):
         rest, count = _CJK_PHRASES.subn(" ", plain)
         return count > 0 and not _CJK_FILLERS.sub("", rest)
     rest, count = _ANCHOR.subn(" ", plain)

@@ -17,7 +17,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 _IDENTIFIER = re.compile(r"[_/=@+§]|^--?[A-Za-z]|\w\.\w|\d|[a-z][A-Z]|^[A-Z]{2,}")
 
 
@@ -58,11 +57,6 @@ def split_sentences(text: str) -> list[str]:
 def is_question(sentence: str) -> bool:
     """Whether the sentence ends in a question mark."""
     return sentence.rstrip("\"'”’) ").endswith(("?", "？", "؟"))
-
-
-def has_cjk(text: str) -> bool:
-    """Whether `text` holds a script that puts no spaces between words."""
-    return bool(_CJK.search(text))
 
 
 def upper_first(text: str) -> str:

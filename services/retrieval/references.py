@@ -98,7 +98,11 @@ class ReferenceFollower:
         if reference.kind == question_pb2.REFERENCE_KIND_DOCUMENT:
             return self._document_start(reference, versions)
         label = canonical_label(reference.label or reference.surface)
-        documents = self._named_documents(reference, versions) or step.document_ids
+        documents = self._named_documents(reference, versions)
+        if reference.document_id and not documents:
+            # A place of a document that is not here is not looked for in another one.
+            return []
+        documents = documents or step.document_ids
         for document_id in documents:
             places = self._places_in(label, document_id, versions)
             if places:

@@ -147,14 +147,14 @@ class ReviewQueue:
             # What the gate withheld stays withheld from whoever asked.
             shown = self._is_reviewer(principal) or review.state == ReviewState.REVIEW_STATE_RELEASED
             if not shown or document_ids & unreadable:
-                review.ClearField("answer")
-                review.ClearField("verdicts")
+                _hide(review)
         return ReviewPage([review for review, _ in page], str(rows[size - 1][0]) if len(rows) > size else "")
 
     def decide(self, request: validation_pb2.DecideReviewRequest, principal: Principal, now: datetime) -> Review:
         """End a review. Raises ServiceError: not a reviewer, no such review in the tenant, or decided before.
 
-        Who may not read a document that the answer rests on, and so cannot have seen the answer, is refused as well.
+        Who may not read a document that the answer rests on, and so cannot have seen the answer, may reject it (where a
+        document is gone, nobody else could end the review), but not release it.
         """
         if not self._is_reviewer(principal):
             raise ServiceError(
@@ -162,9 +162,10 @@ class ReviewQueue:
             )
         with self._lock, self._connection:
             review, document_ids = self._find(request.review_id, principal.tenant_id)
-            if self._readership.find_unreadable(principal, document_ids):
+            is_hidden = bool(self._readership.find_unreadable(principal, document_ids))
+            if is_hidden and request.state == ReviewState.REVIEW_STATE_RELEASED:
                 raise ServiceError(
-                    errors_pb2.ERROR_REASON_PERMISSION_DENIED, "Only who may read what the answer rests on decides it."
+                    errors_pb2.ERROR_REASON_PERMISSION_DENIED, "Only who may read what the answer rests on releases it."
                 )
             if review.state != ReviewState.REVIEW_STATE_OPEN:
                 raise ServiceError(
@@ -183,6 +184,8 @@ class ReviewQueue:
                 raise ServiceError(
                     errors_pb2.ERROR_REASON_CONFLICTING_UPDATE, "The review was decided before: list it again."
                 )
+        if is_hidden:
+            _hide(review)
         return review
 
     def count_open(self) -> int:
@@ -228,6 +231,11 @@ class ReviewQueue:
 
     def _is_reviewer(self, principal: Principal) -> bool:
         return self._reviewer_group in principal.groups
+
+
+def _hide(review: Review) -> None:
+    review.ClearField("answer")
+    review.ClearField("verdicts")
 
 
 def _read_documents(review: Review, listed: str) -> set[str]:

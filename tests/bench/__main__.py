@@ -8,10 +8,18 @@ from __future__ import annotations
 import json
 import sys
 
-from tests.bench import dispatch, interceptor, memory
+from tests.bench import dispatch, durability, encoding, hybrid, ingest_memory, interceptor, memory
 from tests.bench.report import describe_machine, show
 
-BENCHES = {"dispatch": dispatch.run, "interceptor": interceptor.run, "memory": memory.run}
+BENCHES = {
+    "dispatch": dispatch.run,
+    "interceptor": interceptor.run,
+    "memory": memory.run,
+    "ingest_memory": ingest_memory.run,
+    "encoding": encoding.run,
+    "hybrid": hybrid.run,
+    "durability": durability.run,
+}
 
 
 def main(names: list[str]) -> int:

@@ -11,7 +11,7 @@ import sys
 
 from tests.conftest import REPO
 
-PARTS = ("answers",)
+PARTS = ("answers", "retrieval", "references", "versions")
 
 
 def run(arguments: list[str]) -> int:

@@ -12,7 +12,10 @@ from typing import Final
 
 from citemesh.cli.exits import CommandError
 
-SUFFIXES: Final = frozenset({".pdf", ".md", ".markdown", ".html", ".htm", ".docx", ".txt"})
+SUFFIXES: Final = frozenset({
+    ".pdf", ".docx", ".pptx", ".xlsx", ".html", ".htm", ".md", ".markdown", ".epub", ".eml", ".csv", ".tsv",
+    ".json", ".jsonl", ".txt",
+})  # fmt: skip
 _NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9_.]+")
 _MAX_ID_CHARACTERS: Final = 200
 

@@ -59,7 +59,6 @@ app.add_typer(models.app, name="models")
 app.add_typer(store.app, name="store")
 app.command("reindex", help="The same as `store reindex`.")(store.reindex)
 
-add_later(evaluate.app, "retrieval", "Recall and nDCG of each leg over a folder in the BEIR layout.")
 add_later(evaluate.app, "claims", "Verdicts against labelled claims.")
 add_later(evaluate.app, "abstention", "Answering and abstaining against labelled questions.")
 app.add_typer(evaluate.app, name="eval")

@@ -14,7 +14,7 @@ from citemesh.cli.output import Output, make_printable
 
 
 class IngestProgress:
-    """Counts what an ingest has done. The time left goes by bytes, of the files that were read and not of known ones."""
+    """Counts what an ingest has done. The time left goes by bytes, of files that were read and not of known ones."""
 
     def __init__(self, bar: Progress, sizes: dict[Path, int]) -> None:
         self._bar = bar

@@ -102,9 +102,7 @@ class _Sending:
         file = await asyncio.to_thread(path.open, "rb")
         try:
             requests = _make_requests(file, header)
-            return await send_stream(
-                stub.Ingest, requests, timeout=self._connection.timeout_s, service="documents"
-            )
+            return await send_stream(stub.Ingest, requests, timeout=self._connection.timeout_s, service="documents")
         finally:
             file.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ from citemesh.models.errors import ModelError
 _sessions: dict[Path, Any] = {}
 _sessions_lock = threading.Lock()
 _CGROUP_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+# The fused kernel sums value after value: with it a layer norm and its addition take 0.5 ms at 195 tokens, apart 0.1,
+# which is a sixth of the whole run of the default encoder.
+_HARMFUL_FUSIONS = ["SkipLayerNormFusion"]
+_limit = sys.maxsize
 
 
 def open_session(path: Path) -> Any:
@@ -45,14 +50,23 @@ def _make_session(path: Path) -> Any:
     options.enable_mem_pattern = False
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=_HARMFUL_FUSIONS
+        )
     except Exception as error:  # onnxruntime's own exception classes share no base but Exception
         raise ModelError(f"model file {path} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
+def limit_cores(core_count: int) -> None:
+    """Let models of this process use at most so many cores: for processes of which several share a machine."""
+    global _limit  # one limit for the process, as its sessions are
+    _limit = core_count
+
+
 def count_usable_cores() -> int:
-    """Cores that this process may use: its affinity, capped by a container's CPU quota; at least 1."""
+    """Cores that this process may use: its affinity, capped by a container's quota and `limit_cores`; at least 1."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = min(cores, _limit)
     try:
         quota, period = _CGROUP_CPU_LIMIT.read_text().split()
     except (OSError, ValueError):

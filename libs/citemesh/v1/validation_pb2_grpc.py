@@ -71,7 +71,7 @@ class ValidationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DecideReview(self, request, context):
-        """DecideReview ends a review. Only a reviewer who may read what the answer rests on may do so.
+        """DecideReview ends a review. Any reviewer may reject; only one who may read what the answer rests on may release.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

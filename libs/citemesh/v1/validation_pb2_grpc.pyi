@@ -38,7 +38,7 @@ class ValidationServiceStub:
     ListReviews: grpc.UnaryUnaryMultiCallable[validation_pb2.ListReviewsRequest, validation_pb2.ListReviewsResponse]
     """ListReviews lists answers that were withheld."""
     DecideReview: grpc.UnaryUnaryMultiCallable[validation_pb2.DecideReviewRequest, validation_pb2.DecideReviewResponse]
-    """DecideReview ends a review. Only a reviewer who may read what the answer rests on may do so."""
+    """DecideReview ends a review. Any reviewer may reject; only one who may read what the answer rests on may release."""
 
 @typing.type_check_only
 class ValidationServiceAsyncStub(ValidationServiceStub):
@@ -50,7 +50,7 @@ class ValidationServiceAsyncStub(ValidationServiceStub):
     ListReviews: aio.UnaryUnaryMultiCallable[validation_pb2.ListReviewsRequest, validation_pb2.ListReviewsResponse]  # type: ignore[assignment]
     """ListReviews lists answers that were withheld."""
     DecideReview: aio.UnaryUnaryMultiCallable[validation_pb2.DecideReviewRequest, validation_pb2.DecideReviewResponse]  # type: ignore[assignment]
-    """DecideReview ends a review. Only a reviewer who may read what the answer rests on may do so."""
+    """DecideReview ends a review. Any reviewer may reject; only one who may read what the answer rests on may release."""
 
 class ValidationServiceServicer(metaclass=abc_1.ABCMeta):
     """ValidationService checks answers and keeps the queue of withheld ones."""
@@ -77,6 +77,6 @@ class ValidationServiceServicer(metaclass=abc_1.ABCMeta):
         request: validation_pb2.DecideReviewRequest,
         context: _ServicerContext,
     ) -> typing.Union[validation_pb2.DecideReviewResponse, abc.Awaitable[validation_pb2.DecideReviewResponse]]:
-        """DecideReview ends a review. Only a reviewer who may read what the answer rests on may do so."""
+        """DecideReview ends a review. Any reviewer may reject; only one who may read what the answer rests on may release."""
 
 def add_ValidationServiceServicer_to_server(servicer: ValidationServiceServicer, server: typing.Union[grpc.Server, aio.Server]) -> None: ...

@@ -44,7 +44,9 @@ def _serve(request: dict[str, Any]) -> Reply:
         from services.documents.parsing.render import render_page
 
         limits.forbid_side_effects()
-        picture = RenderRequest(**{**request["request"], "quotes": tuple(request["request"]["quotes"])})
+        asked = request["request"]
+        marks = tuple(tuple(mark) for mark in asked["marks"])
+        picture = RenderRequest(**{**asked, "quotes": tuple(asked["quotes"]), "marks": marks})
         return render_page(picture)
     pages = {name: tuple(request["request"][name]) for name in ("layout_pages", "ocr_pages")}
     job = ParseRequest(**{**request["request"], **pages})
@@ -68,21 +70,9 @@ def _choose_parser(job: ParseRequest) -> Callable[[ParseRequest], blocks.ParsedD
         # Its libraries and models are loaded here, before loading is forbidden.
         scans = begin_scans(job.ocr_pages, job.ocr_s, job.ocr_thread_count)
         return lambda j: parse_pdf(Path(j.path), j.password, j.max_pages, frozenset(j.layout_pages), scans)
-    if kind == "docx":
-        from services.documents.parsing.docx import parse_docx
+    from services.documents.parsing.choice import choose_parser
 
-        return lambda j: parse_docx(Path(j.path))
-    if kind == "html":
-        from services.documents.parsing.html import parse_html
-
-        return lambda j: parse_html(Path(j.path))
-    if kind == "markdown":
-        from services.documents.parsing.markdown import parse_markdown
-
-        return lambda j: parse_markdown(Path(j.path))
-    from services.documents.parsing.plain import parse_plain
-
-    return lambda j: parse_plain(Path(j.path))
+    return choose_parser(kind)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,11 @@ from pathlib import Path
 from lxml import etree  # type: ignore[import-untyped]  # it ships no types
 from lxml import html as lxml_html
 
-from services.documents.parsing.blocks import CELL_SPACE, Block, BlockKind, Line, ParsedDocument
+from services.documents.parsing.blocks import Block, BlockKind, Line, ParsedDocument
 from services.documents.parsing.enumerated import gather_enumerated
 from services.documents.parsing.plain import read_text
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
+from services.documents.parsing.tabular import make_table
 
 _SKIPPED = frozenset({
     "script", "style", "noscript", "template", "nav", "aside", "form", "button", "select", "option",
@@ -27,21 +28,33 @@ _BLOCKS = frozenset({
     "ul",
 })  # fmt: skip
 _MAX_DEPTH = 200
+_MAX_SPAN = 100
+_DECLARED = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})"
+    rb"|^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{2,40})",
+    re.IGNORECASE,
+)
 
 
 def parse_html(path: Path) -> ParsedDocument:
     """An HTML file as blocks. Raises ParseRefused where it holds no text."""
-    return read_markup(read_text(path), "html")
+    with path.open("rb") as stream:
+        declared = _DECLARED.search(stream.read(2048))
+    encoding = (declared.group(1) or declared.group(2)).decode() if declared else ""
+    return read_markup(read_text(path, encoding), "html")
 
 
-def read_markup(markup: str, kind: str) -> ParsedDocument:
-    """HTML text as a document of the given format."""
+def read_markup(markup: str, kind: str, *, guess_headers: bool = False) -> ParsedDocument:
+    """HTML text as a document of the given format.
+
+    `guess_headers`: the first row of a table is its header where it looks like one, though it is not marked so.
+    """
     parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=False, remove_comments=True, remove_pis=True)
     try:
         root = lxml_html.document_fromstring(markup.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError) as error:
         raise ParseRefused(RefusalReason.EMPTY, "The file holds no text.") from error
-    reader = _Reader()
+    reader = _Reader(guess_headers)
     reader.walk(_main_content(root), 0)
     blocks = gather_enumerated(reader.blocks)
     if not blocks:
@@ -70,8 +83,9 @@ def _main_content(root: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
 class _Reader:
     """Walks block elements; inline text between them becomes paragraphs of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, guess_headers: bool) -> None:
         self.blocks: list[Block] = []
+        self._guess_headers = guess_headers
         self._inline: list[str] = []
 
     def walk(self, element: lxml_html.HtmlElement, depth: int) -> None:
@@ -151,35 +165,50 @@ class _Reader:
             self.walk(element, depth + 1)
             return
         caption = squeeze(_text(element.find("caption"))) if element.find("caption") is not None else ""
-        texts = [_row_cells(row) for row in rows]
         header = next((i for i, row in enumerate(rows) if any(cell.tag == "td" for cell in row)), 0)
-        kept = [(i, cells) for i, cells in enumerate(texts) if any(cells)]
-        lines = ([Line(caption)] if caption else []) + [Line(CELL_SPACE.join(cells).rstrip()) for _, cells in kept]
-        header_count = sum(i < header for i, _ in kept)
-        first = (1 if caption else 0) + header_count
-        self.blocks.append(
-            Block(
-                BlockKind.TABLE,
-                lines,
-                items=list(range(first, len(lines))),
-                caption_count=1 if caption else 0,
-                header_count=header_count,
-                columns=kept[header_count - 1][1] if header_count else [],
-                cells=[[(c, text) for c, text in enumerate(cells) if text] for i, cells in kept if i >= header],
-                attached=self._announced(),
-            )
-        )
+        texts = _grid(rows)
+        header_count: int | None = sum(any(cells) for cells in texts[:header])
+        if not header_count and self._guess_headers:
+            header_count = None
+        table = make_table(texts, caption, header_count=header_count, attached=self._announced())
+        if table is not None:
+            self.blocks.append(table)
 
 
-def _row_cells(row: lxml_html.HtmlElement) -> list[str]:
-    """Text of each cell; a cell over several columns is followed by empty ones."""
-    cells: list[str] = []
-    for cell in row:
-        if cell.tag in ("td", "th"):
-            span = cell.get("colspan", "1")
-            cells.append(squeeze(_text(cell)))
-            cells.extend([""] * min(int(span) - 1 if span.isdigit() else 0, 100))
-    return cells
+def _grid(rows: list[lxml_html.HtmlElement]) -> list[list[str]]:
+    """Text of each cell by row and column: one over several columns is followed by empty ones, one over several rows
+    stands in each of them, so that every row can be read alone."""
+    open_cells: dict[int, tuple[int, str]] = {}
+    grid: list[list[str]] = []
+    for row in rows:
+        cells: list[str] = []
+        for cell in row:
+            if cell.tag not in ("td", "th"):
+                continue
+            _continue_cells(cells, open_cells)
+            text = squeeze(_text(cell))
+            height = _span(cell, "rowspan")
+            for place in range(_span(cell, "colspan")):
+                if height > 1:
+                    open_cells[len(cells)] = (height - 1, text if place == 0 else "")
+                cells.append(text if place == 0 else "")
+        _continue_cells(cells, open_cells)
+        grid.append(cells)
+    return grid
+
+
+def _continue_cells(cells: list[str], open_cells: dict[int, tuple[int, str]]) -> None:
+    """Appends the cells of earlier rows that reach down to this place."""
+    while len(cells) in open_cells:
+        left, text = open_cells.pop(len(cells))
+        if left > 1:
+            open_cells[len(cells)] = (left - 1, text)
+        cells.append(text)
+
+
+def _span(cell: lxml_html.HtmlElement, name: str) -> int:
+    value = cell.get(name, "1").strip()
+    return max(1, min(int(value), _MAX_SPAN)) if value.isdecimal() else 1
 
 
 def _collect_items(

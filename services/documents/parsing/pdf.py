@@ -11,9 +11,12 @@ import pypdfium2.raw as pdfium_c
 
 from services.documents.parsing.blocks import Block, OutlineEntry, Page, ParsedDocument
 from services.documents.parsing.hyphens import join_divided_words
+from services.documents.parsing.pdf_columns import restore_columns
 from services.documents.parsing.pdf_flow import join_flow
+from services.documents.parsing.pdf_forms import add_annotations, name_attachments, read_annotations
 from services.documents.parsing.pdf_geometry import order_by_place
-from services.documents.parsing.pdf_layout import Drawn, drop_margins, layout_page, measure_style
+from services.documents.parsing.pdf_layout import Drawn, layout_page, measure_style
+from services.documents.parsing.pdf_margins import drop_margins
 from services.documents.parsing.pdf_rules import Rules, read_rules
 from services.documents.parsing.pdf_scans import ScanJob, Scans, read_scans, turn_back
 from services.documents.parsing.pdf_text import TextLine, place_on_page, read_all_lines
@@ -66,15 +69,18 @@ def parse_pdf(
             raise ParseRefused(
                 RefusalReason.TOO_LARGE, f"The PDF has {count} pages; at most {max_pages} are read. Split it."
             )
+        if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
+            document.init_forms()
         pages, lines, drawn, failed = _read_pages(document, count)
         if len(failed) == count:
             raise ParseRefused(RefusalReason.UNREADABLE, "None of the PDF's pages can be read: the file is damaged.")
         scans = _recognise(document, scan_job, pages, lines)
         outline = _read_outline(document)
         title = _title(document)
+        notes = [*_note_password(document, password), *name_attachments(document)]
     finally:
         document.close()
-    lines = drop_margins(lines, pages)
+    lines = [restore_columns(page_lines) for page_lines in drop_margins(lines, pages)]
     style = measure_style(lines)
     blocks: list[Block] = []
     for page, page_lines in zip(pages, lines, strict=True):
@@ -86,11 +92,24 @@ def parse_pdf(
         blocks.extend(page_blocks)
     blocks = join_flow(blocks)
     join_divided_words(blocks)
+    add_annotations(blocks, [block for each in drawn for block in each.annotations])
     turn_back(blocks, pages, scans.turns)
     truncated = ", ".join(f"page {number} is damaged and was not read" for number in failed[:20])
     return ParsedDocument(
-        "pdf", title=title or _largest_line(lines), pages=pages, outline=outline, blocks=blocks, truncated=truncated
+        "pdf",
+        title=title or _largest_line([] if scans.lines else lines),
+        pages=pages,
+        outline=outline,
+        blocks=blocks,
+        truncated=truncated,
+        notes=notes,
     )
+
+
+def _note_password(document: pdfium.PdfDocument, password: str) -> list[str]:
+    if not password or pdfium_c.FPDF_GetSecurityHandlerRevision(document.raw) < 0:
+        return []
+    return ["encrypted, and opened with its password, which is not kept: its pages cannot be drawn or read again"]
 
 
 def _recognise(
@@ -139,10 +158,13 @@ def _read_pages(
             continue
         width, height = page.get_size()
         page_lines, turned = read_all_lines(page, index + 1)
-        drawn.append(Drawn(read_rules(page, place_on_page(page)) if page_lines else Rules(), turned))
+        place = place_on_page(page)
+        rules = read_rules(page, place) if page_lines else Rules()
+        drawn.append(Drawn(rules, turned, read_annotations(page, index + 1, document.formenv, place)))
         char_count = sum(len(word.text) for line in page_lines for word in line.words)
         image_share = _image_share(page, width * height) if char_count < _FEW_CHAR_COUNT else 0.0
-        pages.append(Page(index + 1, round(width, 2), round(height, 2), char_count, image_share))
+        label = document.get_page_label(index)[:20]
+        pages.append(Page(index + 1, round(width, 2), round(height, 2), char_count, image_share, label=label))
         lines.append(page_lines)
         page.close()
     return pages, lines, drawn, failed

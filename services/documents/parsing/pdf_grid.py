@@ -14,6 +14,8 @@ _TOUCH = 3.5  # points by which lines that meet may miss each other
 _SAME_EDGE = 3.0  # points between lines that are one edge of the grid
 _LONG_CELL_WORDS = 45.0  # mean words of a filled cell: above it the lines frame text and make no table
 _LEAST_COVER = 0.5  # of the cells have words
+_MAX_CROSSINGS = 400_000  # a page with more is a map or a chart
+_MAX_CELLS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def find_grids(lines: Sequence[TextLine], rules: Rules, turned: Sequence[TextLin
     grids = []
     for level, upright in _connect(rules):
         grid = Grid(_edges_of(upright), _edges_of(level)[::-1])
-        if grid.column_count < 2 or grid.row_count < 2:
+        if grid.column_count < 2 or grid.row_count < 2 or grid.column_count * grid.row_count > _MAX_CELLS:
             continue
         _fill(grid, lines, turned, level, upright)
         if _is_table(grid):
@@ -72,6 +74,8 @@ def find_grids(lines: Sequence[TextLine], rules: Rules, turned: Sequence[TextLin
 def _connect(rules: Rules) -> list[tuple[list[Rule], list[Rule]]]:
     """Groups of lines that meet."""
     level, upright = list(rules.level), list(rules.upright)
+    if len(level) * len(upright) > _MAX_CROSSINGS:
+        return []
     group = list(range(len(level) + len(upright)))
 
     def root(number: int) -> int:
@@ -111,6 +115,7 @@ def _fill(
     """Puts each word into its cell; cells without a line between them are one."""
     owner = _merge_cells(grid, level, upright)
     words: dict[tuple[int, int], list[Word]] = {}
+    heights = [-y for y in grid.ys]
     for index, line in enumerate([*lines, *turned]):
         middle = (line.bottom + line.top) / 2
         if not (grid.ys[-1] < middle < grid.ys[0] and grid.xs[0] - 2 < (line.left + line.right) / 2 < grid.xs[-1] + 2):
@@ -118,7 +123,7 @@ def _fill(
         if index < len(lines):
             grid.indices.append(index)
         for word in line.words:
-            row = _interval([-y for y in grid.ys], -(word.bottom + word.top) / 2)
+            row = _interval(heights, -(word.bottom + word.top) / 2)
             column = _interval(grid.xs, (word.left + word.right) / 2)
             words.setdefault(owner[row, column], []).append(word)
     members: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -139,18 +144,20 @@ def _merge_cells(grid: Grid, level: Sequence[Rule], upright: Sequence[Rule]) -> 
             place = owner[place]
         return place
 
+    beside = [[rule for rule in upright if abs(rule.place - x) <= _SAME_EDGE] for x in grid.xs]
+    below = [[rule for rule in level if abs(rule.place - y) <= _SAME_EDGE] for y in grid.ys]
     for row, column in itertools.product(range(grid.row_count), range(grid.column_count)):
         x = (grid.xs[column] + grid.xs[column + 1]) / 2
         y = (grid.ys[row] + grid.ys[row + 1]) / 2
-        if column + 1 < grid.column_count and not _is_ruled(upright, grid.xs[column + 1], y):
+        if column + 1 < grid.column_count and not _is_ruled(beside[column + 1], y):
             owner[root((row, column + 1))] = root((row, column))
-        if row + 1 < grid.row_count and not _is_ruled(level, grid.ys[row + 1], x):
+        if row + 1 < grid.row_count and not _is_ruled(below[row + 1], x):
             owner[root((row + 1, column))] = root((row, column))
     return {place: root(place) for place in owner}
 
 
-def _is_ruled(rules: Sequence[Rule], place: float, position: float) -> bool:
-    return any(abs(rule.place - place) <= _SAME_EDGE and rule.start <= position <= rule.end for rule in rules)
+def _is_ruled(rules: Sequence[Rule], position: float) -> bool:
+    return any(rule.start <= position <= rule.end for rule in rules)
 
 
 def _interval(edges: Sequence[float], position: float) -> int:

@@ -31,9 +31,11 @@ def build_grid_table(caption: Sequence[Line], grid: Grid, page: int) -> Block:
         start += 1
     header_end = start + _count_header(cells, rows[start:], columns)
     header = [cell for cell in cells if any(_meets(cell, row) for row in rows[start:header_end])]
+    titled = set(map(id, header))
+    below = [cell for cell in cells if id(cell) not in titled]
     body: list[Row] = []
     for band in rows[header_end:]:
-        body.extend(_make_rows([cell for cell in cells if _meets(cell, band) and cell not in header], band, columns))
+        body.extend(_make_rows(_in_band(below, band), band, columns))
     titles = _read_titles(header, columns)
     header_box = join_boxes([_box(cell.words) for cell in header]) if header else None
     return make_table(lines, titles, header_box, body, page)
@@ -88,8 +90,9 @@ def _count_header(cells: Sequence[GridCell], rows: Sequence[Band], columns: Sequ
 def _read_titles(header: Sequence[GridCell], columns: Sequence[Band]) -> list[str]:
     titles = ["" for _ in columns]
     groups = _find_group_titles(header, columns)
+    over_groups = set(map(id, groups))
     for cell in header:
-        words = [word for word in cell.words if word not in groups]
+        words = [word for word in cell.words if id(word) not in over_groups]
         text = " ".join(word.text for word in words)
         for column in _columns_of(cell, columns):
             titles[column] = f"{titles[column]} {text}".strip()
@@ -107,7 +110,8 @@ def _find_group_titles(header: Sequence[GridCell], columns: Sequence[Band]) -> l
     baselines = _baselines([word for cell in header for word in cell.words])
     if len(baselines) < 2:
         return []
-    lower = [" ".join(w.text for w in cell.words if w in baselines[1]) for cell in header]
+    second = set(map(id, baselines[1]))
+    lower = [" ".join(word.text for word in cell.words if id(word) in second) for cell in header]
     titled = [title for title in lower if title]
     repeated = len(set(titled)) < len(titled)
     return baselines[0] if repeated and len(titled) >= _ALIGNED_SHARE * len(columns) else []
@@ -117,7 +121,8 @@ def _place(
     header: Sequence[GridCell], column: int, columns: Sequence[Band], groups: Sequence[Word]
 ) -> tuple[float, float] | None:
     cells = [cell for cell in header if _columns_of(cell, columns) == [column]]
-    words = [word for cell in cells for word in cell.words if word not in groups]
+    over_groups = set(map(id, groups))
+    words = [word for cell in cells for word in cell.words if id(word) not in over_groups]
     return (min(word.left for word in words), max(word.right for word in words)) if words else None
 
 
@@ -138,7 +143,8 @@ def _make_rows(cells: Sequence[GridCell], band: Band, columns: Sequence[Band]) -
     if not own:
         return []
     baselines = _baselines([word for cell in own for word in cell.words])
-    counts = [sum(any(word in line for word in cell.words) for cell in own) for line in baselines]
+    owner = {id(word): number for number, cell in enumerate(own) for word in cell.words}
+    counts = [len({owner[id(word)] for word in line}) for line in baselines]
     full = sum(count >= max(2, len(own) / 2) for count in counts) >= _ALIGNED_SHARE * len(baselines)
     short = sum(len(cell.words) for cell in own) <= _SHORT_CELL_WORDS * sum(counts)
     if len(baselines) > 1 and len(own) >= _LEAST_COLUMNS and full and short:
@@ -151,8 +157,9 @@ def _make_rows(cells: Sequence[GridCell], band: Band, columns: Sequence[Band]) -
 
 def _rows_of_line(line: Sequence[Word], cells: Sequence[GridCell], columns: Sequence[Band]) -> Row:
     texts = []
+    members = set(map(id, line))
     for cell in cells:
-        words = [word.text for word in cell.words if word in line]
+        words = [word.text for word in cell.words if id(word) in members]
         if words:
             texts.append((_columns_of(cell, columns)[0], " ".join(words)))
     return Row(sorted(texts), _box(line))

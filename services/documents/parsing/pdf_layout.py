@@ -1,4 +1,4 @@
-"""From the visual lines of a PDF to blocks: margins dropped, tables and captions taken out, paragraphs joined."""
+"""From the visual lines of a PDF to blocks: tables and captions taken out, paragraphs joined."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from services.documents.parsing.blocks import Block, BlockKind, Line, Page
 from services.documents.parsing.pdf_grid import Grid, find_grids
 from services.documents.parsing.pdf_grid_table import build_grid_table
+from services.documents.parsing.pdf_margins import LEADER
 from services.documents.parsing.pdf_rules import Rules
 from services.documents.parsing.pdf_table_block import caption_lines
 from services.documents.parsing.pdf_tables import Run, build_table, find_runs, has_empty_strip, is_caption, titles_after
@@ -26,10 +27,6 @@ NUMBERED_HEADING = re.compile(
     r"^(?:(?:chapter|section|part|appendix|annex|chapitre|annexe|article|kapitel)\s+)?"
     r"(?:\d{1,3}(?:\.\d{1,3}){0,4}\.?|[A-Z](?:\.\d{1,3}){1,4}\.?|[A-Z]\.|[IVX]{1,6}\.|§\s*[\d.]+)\s+[^\W\d_a-zß-ÿ]"
 )
-_PAGE_NUMBER = re.compile(
-    r"^\W*(?:page\s+)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:/|of|sur|von)\s*\d{1,4})?\W*$", re.IGNORECASE
-)
-_LEADER = re.compile(r"(?:\.\s?){5,}|…{2,}|(?:_\s?){5,}\d")
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 _FOOTNOTE_MARK = re.compile(r"^(?:[∗*†‡§¶]|\d{1,2}(?=[A-Z(]|\s*https?:))")
 
@@ -64,57 +61,13 @@ def measure_style(pages: Sequence[Sequence[TextLine]]) -> Style:
     return Style(body, statistics.median(gaps) if gaps else 1.2 * body)
 
 
-def drop_margins(pages: list[list[TextLine]], facts: Sequence[Page]) -> list[list[TextLine]]:
-    """Removes what is not the document's text.
-
-    Running headers, footers and page numbers (lines near an edge that return on other pages, lines that stand at one
-    place on many pages), ornaments without a letter, and contents pages (their entries lead to the sections already).
-    """
-    near_edge: Counter[str] = Counter()
-    in_place: Counter[tuple[str, int, int]] = Counter()
-    for lines, page in zip(pages, facts, strict=True):
-        near_edge.update({_pattern(line) for line in lines if _in_margin(line, page)})
-        in_place.update({_placed(line) for line in lines})
-    often, everywhere = max(3, round(0.08 * len(pages))), max(5, round(0.2 * len(pages)))
-    kept: list[list[TextLine]] = []
-    for lines, page in zip(pages, facts, strict=True):
-        contents = sum(bool(_LEADER.search(line.text)) for line in lines) >= 4
-        kept.append(
-            [
-                line
-                for line in lines
-                if in_place[_placed(line)] < everywhere
-                and not _is_ornament(line.text)
-                and not (contents and _LEADER.search(line.text))
-                and not (_in_margin(line, page) and near_edge[_pattern(line)] >= often)
-                and not (_in_margin(line, page) and _PAGE_NUMBER.match(line.text) and len(lines) > 1)
-            ]
-        )
-    return kept
-
-
-def _placed(line: TextLine) -> tuple[str, int, int]:
-    return (_pattern(line), round(line.left / 6), round(line.bottom / 6))
-
-
-def _is_ornament(text: str) -> bool:
-    return len(text) > 3 and not any(character.isalnum() for character in text) and not set(text) & set("=+<>∑∫√$€£")
-
-
-def _in_margin(line: TextLine, page: Page) -> bool:
-    return line.bottom > 0.9 * page.height or line.top < 0.085 * page.height
-
-
-def _pattern(line: TextLine) -> str:
-    return re.sub(r"\d+", "#", line.text.casefold())
-
-
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a page has beside its lines: ruled lines, and the words that are turned."""
+    """What a page has beside its lines: ruled lines, words that are turned, fields of forms and text typed onto it."""
 
     rules: Rules = field(default_factory=Rules)
     turned: Sequence[TextLine] = ()
+    annotations: Sequence[Block] = ()
 
 
 def layout_page(lines: list[TextLine], page: Page, style: Style, drawn: Drawn | None = None) -> list[Block]:
@@ -344,7 +297,7 @@ def _is_heading(group: Sequence[TextLine], style: Style) -> bool:
     first = group[0]
     if len(group) > 3 or len(text) > 160 or sum(character.isalpha() for character in text) < 3:
         return False
-    if text[0].islower() or _LEADER.search(text):
+    if text[0].islower() or LEADER.search(text):
         return False
     if text[-1] in ".,;:" and not NUMBERED_HEADING.match(text):
         return False

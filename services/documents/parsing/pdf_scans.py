@@ -107,7 +107,11 @@ def _to_text_line(line: ReadLine, page_number: int, scale: float, page_height: f
     outside = (bottom - top) * (1 - _INK_SHARE) / 2
     low, high = page_height - (bottom - outside) / scale, page_height - (top + outside) / scale
     words = [Word(word.text, word.left / scale, word.right / scale, low, high, 0) for word in line.words]
-    return TextLine(words, size=round(high - low, 1), bold=False, fixed_width=False, page=page_number)
+    divided = len(words) > 1 and words[-1].text.endswith("-") and words[-1].text[-2:-1].isalpha()
+    if divided:
+        words[-1].text = words[-1].text[:-1]
+    size = round(high - low, 1)
+    return TextLine(words, size=size, bold=False, fixed_width=False, divided=divided, page=page_number)
 
 
 def _set_sizes(lines: list[TextLine]) -> list[TextLine]:

@@ -23,6 +23,7 @@ _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z](?:\.\d{1,2
 _CELL_GAP = 0.62  # of the font size; word spaces are 0.25-0.35, justified ones seldom above 0.55
 _WIDE_GAP = 1.4
 _STRIP_WIDTH = 0.55  # of the font size: the least width of the empty strip between two columns
+_MAX_HEADER_LINES = 6
 _CROSSED_ROWS = 8  # one row in so many may cross a strip: a title, or a cell over two columns
 _CAPTION_REACH = 45.0  # points between a caption and its table
 
@@ -143,7 +144,7 @@ def _follows(lines: Sequence[TextLine], index: int) -> bool:
         line = lines[index + 1]  # a label drawn half-way down its rows: measure to the first of them
     gap = previous.bottom - line.top
     beside = _is_label(previous) and _is_beside(previous, line)
-    return (-12 if beside else -1.5) * height <= gap <= 2.6 * height
+    return (-12 if beside else -2.5) * height <= gap <= 2.6 * height
 
 
 def _is_label(line: TextLine) -> bool:
@@ -195,8 +196,10 @@ def has_empty_strip(rows: Sequence[TextLine]) -> bool:
 def build_table(caption: Sequence[TextLine], rows: Sequence[TextLine]) -> Block:
     """One table block of its caption's lines and its rows' lines, with columns and cells where they can be told."""
     cut = [cut_cells(row) for row in rows]
-    header_count = _count_header(cut)
+    header_count = _count_header(rows, cut)
     columns = _find_columns(cut[header_count:])
+    # A file may draw the lines of a header in any order.
+    header = [cut[number] for number in sorted(range(header_count), key=lambda number: -rows[number].top)]
     made: list[Row] = []
     labelled = False
     group: tuple[str, float] | None = None
@@ -218,9 +221,9 @@ def build_table(caption: Sequence[TextLine], rows: Sequence[TextLine]) -> Block:
             named, group = _name_group(row, cells, group)
             made.append(Row(cells, row.box, list(named)))
         labelled = label_of_group
-    titles = _column_titles(cut[:header_count], columns)
+    titles = _column_titles(header, columns)
     if len(columns) < 2:
-        titles = [" ".join(cell.text for row in cut[:header_count] for cell in row)]
+        titles = [" ".join(cell.text for row in header for cell in row)]
     header_box = join_boxes([row.box for row in rows[:header_count]]) if header_count else None
     page = (caption or rows)[0].page if caption or rows else 0
     return make_table(caption_lines(caption), titles, header_box, made, page)
@@ -272,13 +275,40 @@ def _middle(line: TextLine) -> float:
     return (line.top + line.bottom) / 2
 
 
-def _count_header(cut: list[list[Cell]]) -> int:
-    """Leading lines without figures, before the first line with some; one line in a table of words."""
+def _count_header(rows: Sequence[TextLine], cut: list[list[Cell]]) -> int:
+    """Leading lines without figures, before the first line with some; in a table of words the first line, and those
+    after it that begin right of the first column."""
+    count = _first_with_figures(cut)
+    if count is None:
+        left, size = min(row.left for row in rows), rows[0].size
+        count = 1 if len(rows) > 2 else 0
+        while 0 < count < len(rows) - 1 and count < 4 and rows[count].left > left + 3 * size:
+            if len(cut[count]) >= len(cut[0]):
+                break
+            count += 1
+        return count
+    full = max(map(len, cut))
+    for number in range(1, min(count, _MAX_HEADER_LINES)):
+        # After a line with a title for every column come rows: another such line, or the name of a group of rows.
+        if len(cut[number - 1]) == full and (len(cut[number]) == full or _names_rows(cut[number], cut[number - 1])):
+            return number
+    return count if count <= _MAX_HEADER_LINES else 1
+
+
+def _names_rows(cells: list[Cell], titles: list[Cell]) -> bool:
+    """Whether a line is one cell under the first title, or under several."""
+    if len(cells) != 1:
+        return False
+    under = [title for title in titles if _overlap(cells[0], (title.left, title.right)) > 0]
+    return len(under) >= 2 or abs(cells[0].left - titles[0].left) < 4
+
+
+def _first_with_figures(cut: list[list[Cell]]) -> int | None:
     for number, cells in enumerate(cut):
         figures = sum(bool(_NUMBER.match(cell.text)) for cell in cells)
         if len(cells) >= 2 and figures * 3 >= len(cells):
-            return number if number <= 6 else 1
-    return 1 if len(cut) > 2 else 0
+            return number
+    return None
 
 
 def _find_columns(cut: list[list[Cell]]) -> list[tuple[float, float]]:
@@ -303,12 +333,13 @@ def _overlap(cell: Cell, column: tuple[float, float]) -> float:
 
 
 def _column_of(cell: Cell, columns: list[tuple[float, float]]) -> int:
-    """Index of the column that a cell covers most; of a span, its first."""
+    """Index of the column that a cell stands in."""
     if not columns:
         return 0
     covered = [i for i, column in enumerate(columns) if _overlap(cell, column) > 0]
     if covered:
-        return covered[0]
+        # Of a span, the column that it begins in.
+        return min(covered, key=lambda i: abs(columns[i][0] - cell.left))
     middle = (cell.left + cell.right) / 2
     return min(range(len(columns)), key=lambda i: abs((columns[i][0] + columns[i][1]) / 2 - middle))
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
 
 from services.documents.parsing.blocks import Block, BlockKind, Line, ParsedDocument
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 
+MAX_TEXT_BYTES: Final = 80 * 1024 * 1024
+_SAMPLE_SIZE: Final = 8192
+_MARKS: Final = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
 _UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
 _NUMBERED = re.compile(
     r"^(?:(?:chapter|section|part|appendix|article)\s+)?(?:\d{1,3}(?:\.\d{1,3})*\.?|[A-Z]\.\d[\d.]*|§\s*[\d.]+)\s+[^\W\d_]",
@@ -16,24 +26,57 @@ _NUMBERED = re.compile(
 _MARKER = re.compile(r"^(\s*)(?:[-*•+]|\(?[a-zA-Z0-9]{1,3}[.)])\s+\S")
 
 
-def decode(data: bytes) -> str:
-    """Text of bytes: UTF-8 with or without a mark, UTF-16 with one, else the likeliest 8-bit encoding."""
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+def decode(data: bytes, declared: str = "") -> str:
+    """Text of bytes: by their mark, as UTF-8, as `declared` says, as UTF-16 without a mark, else by likelihood."""
+    for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, "replace")
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
-        from charset_normalizer import from_bytes
-
-        best = from_bytes(data[:200_000]).best()
-        encoding = best.encoding if best is not None else "latin-1"
-        return data.decode(encoding, "replace")
+        return _decode_by_name(data, declared) or _decode_unmarked(data)
+    return _decode_unmarked(data) if "\0" in text[:_SAMPLE_SIZE] else text
 
 
-def read_text(path: Path) -> str:
-    """The file's text with plain line ends. Raises ParseRefused where there is nothing but white space."""
-    text = decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
+def _decode_by_name(data: bytes, declared: str) -> str:
+    """Text in the encoding that the file says it has; empty where it does not."""
+    try:
+        # Pages that say Latin-1 are in its superset, as browsers read them.
+        latin = declared.lower() in ("iso-8859-1", "latin1", "us-ascii", "ascii")
+        return data.decode("cp1252" if latin else declared, "strict") if declared else ""
+    except (LookupError, ValueError):
+        return ""
+
+
+def _decode_unmarked(data: bytes) -> str:
+    wide = tell_wide_encoding(data[:_SAMPLE_SIZE])
+    if wide:
+        return data.decode(wide, "replace")
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:200_000]).best()
+    return data.decode(best.encoding if best is not None else "latin-1", "replace")
+
+
+def tell_wide_encoding(sample: bytes) -> str:
+    """The UTF-16 of text without a mark: where letters are mostly Latin every second byte is zero; empty elsewhere."""
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    half = len(sample) // 2
+    if half >= 4 and max(even, odd) > 0.4 * half and min(even, odd) < 0.05 * half:
+        return "utf-16-le" if odd > even else "utf-16-be"
+    return ""
+
+
+def read_text(path: Path, declared: str = "") -> str:
+    """The file's text with plain line ends; `declared` is the encoding that its format names.
+
+    Raises ParseRefused where there is nothing but white space, or more than is read.
+    """
+    if path.stat().st_size > MAX_TEXT_BYTES:
+        raise ParseRefused(
+            RefusalReason.TOO_LARGE, f"The file holds more than the {MAX_TEXT_BYTES >> 20} MiB of text that are read."
+        )
+    text = decode(path.read_bytes(), declared).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     if not text.strip():
         raise ParseRefused(RefusalReason.EMPTY, "The file holds no text.")
     return text
@@ -41,13 +84,19 @@ def read_text(path: Path) -> str:
 
 def parse_plain(path: Path) -> ParsedDocument:
     """A text file as blocks."""
+    blocks = read_plain(read_text(path))
+    title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
+    return ParsedDocument("text", title=title[:300], blocks=blocks)
+
+
+def read_plain(text: str) -> list[Block]:
+    """Text with plain line ends as blocks."""
     blocks: list[Block] = []
-    for chunk in re.split(r"\n[ \t]*\n", read_text(path)):
+    for chunk in re.split(r"\n[ \t]*\n", text):
         lines = [line.rstrip() for line in chunk.split("\n") if line.strip()]
         if lines:
             blocks.extend(_read_chunk(lines))
-    title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
-    return ParsedDocument("text", title=title[:300], blocks=blocks)
+    return blocks
 
 
 def _read_chunk(lines: list[str]) -> list[Block]:

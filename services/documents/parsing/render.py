@@ -34,22 +34,30 @@ def render_page(job: RenderRequest) -> Reply:
         # A poster is drawn at a lower resolution rather than refused.
         scale = min(job.resolution_dpi / 72.0, (_MAX_PIXELS / max(width * height, 1.0)) ** 0.5)
         picture = page.render(scale=scale, draw_annots=False).to_pil().convert("RGB")
-        found = _mark(page, picture, scale, job.quotes)
+        found = _mark(page, picture, scale, job)
     finally:
         document.close()
     picture.save(job.output_path, "PNG", optimize=False)
     return {"page_count": count, "highlighted": found}
 
 
-def _mark(page: pdfium.PdfPage, picture: Image.Image, scale: float, quotes: tuple[str, ...]) -> list[int]:
+def _mark(page: pdfium.PdfPage, picture: Image.Image, scale: float, job: RenderRequest) -> list[int]:
     textpage = page.get_textpage()
     layer = Image.new("RGBA", picture.size, (0, 0, 0, 0))
     draw = ImageDraw.Draw(layer)
+    height = page.get_size()[1]
     found = []
     letters, indices = _letters(textpage)
-    for number, quote in enumerate(quotes):
+    for number, quote in enumerate(job.quotes):
         span = _find(letters, _condense(quote))
         if span is None:
+            boxes = [box for index, *box in job.marks if index == number]
+            for left, bottom, right, top in boxes:
+                draw.rectangle(
+                    (left * scale, (height - top) * scale, right * scale, (height - bottom) * scale), fill=_MARK
+                )
+            if boxes:
+                found.append(number)
             continue
         found.append(number)
         first, last = indices[span[0]], indices[span[1] - 1]

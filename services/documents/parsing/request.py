@@ -27,13 +27,17 @@ class ParseRequest:
 
 @dataclass(frozen=True, slots=True)
 class RenderRequest:
-    """Draw a page as PNG into `output_path`, with the quotes marked."""
+    """Draw a page as PNG into `output_path`, with the quotes marked.
+
+    `marks` are boxes (index of the quote, left, bottom, right, top) for quotes that the page's text does not hold.
+    """
 
     path: str
     output_path: str
     page_number: int
     resolution_dpi: int
     quotes: tuple[str, ...] = ()
+    marks: tuple[tuple[int, float, float, float, float], ...] = ()
     password: str = ""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from citemesh.store.labels import canonical_label
 from citemesh.v1.evidence_pb2 import LineBox, Passage, PassageKind
 from services.documents.fingerprints import hash_text, simhash
+from services.documents.language import tell_passage_language
 from services.documents.parsing.blocks import Block, BlockKind, ParsedDocument
 from services.documents.references import find_label, find_references
 from services.documents.sections import SectionTree
@@ -222,7 +223,7 @@ def _to_passage(
         page_first=first,
         page_last=last,
         kind=piece.kind,
-        language=language,
+        language=tell_passage_language(text, language),
         token_count=piece.token_count,
         label=label,
         references=find_references(

@@ -23,6 +23,7 @@ KINDS = {
     BlockKind.FIGURE_CAPTION: PassageKind.PASSAGE_KIND_FIGURE_CAPTION,
 }
 _CONTEXT_CHAR_COUNT = 600
+_HEADER_CHAR_COUNT = 1_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _cut_table(block: Block, count_tokens: CountTokens, target: int) -> list[Pie
     head = from_lines(block.lines[:first], tidy=False) if first else None
     rows = [from_lines(block.lines[a:b], tidy=False) for a, b in itertools.pairwise(bounds)]
     rows = [row for row in rows if row.text.strip()]
-    context = head.text[:_CONTEXT_CHAR_COUNT] if head is not None else ""
+    context = _table_context(block) if head is not None else ""
     units = [head, *rows] if head is not None and head.text else rows
     caption = _caption(block)
     return [
@@ -88,6 +89,13 @@ def _cut_table(block: Block, count_tokens: CountTokens, target: int) -> list[Pie
             _pack(_break_long(units, count_tokens, 2 * target), count_tokens, target, "\n")
         )
     ]
+
+
+def _table_context(block: Block) -> str:
+    """A table's caption, and its header with a place for every column: cut short, it would name the wrong ones."""
+    caption = " ".join(line.text for line in block.lines[: block.caption_count])[:_CONTEXT_CHAR_COUNT]
+    header = from_lines(block.lines[block.caption_count : block.items[0]], tidy=False).text
+    return "\n".join(filter(None, [caption, header[:_HEADER_CHAR_COUNT]]))
 
 
 def _cut_list(block: Block, count_tokens: CountTokens, target: int, limit: int, introduction: str) -> list[Piece]:

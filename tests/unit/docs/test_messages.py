@@ -27,8 +27,8 @@ def list_working_commands() -> set[str]:
 
 
 def test_commands_of_later_steps_are_known_as_such() -> None:
-    assert "reindex" in COMMANDS
-    assert "reindex" not in list_working_commands()
+    assert "calibrate" in COMMANDS
+    assert "calibrate" not in list_working_commands()
 
 
 @pytest.mark.parametrize("folder", ["libs", "services"])

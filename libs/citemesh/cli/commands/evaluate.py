@@ -8,14 +8,15 @@ from typing import Annotated, Any
 
 import typer
 from google.protobuf import json_format
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from citemesh.cli.commands.evaluate_retrieval import retrieval
 from citemesh.cli.connection import connect
 from citemesh.cli.exits import CommandError
 from citemesh.cli.options import Common, JsonOption, StateDirOption, TargetOption, read_common
 from citemesh.cli.output import Output
 from citemesh.cli.running import run
+from citemesh.cli.steps import show_steps
 from citemesh.evaluation.judge import Judgement
 from citemesh.evaluation.question_set import Question, read_question_set
 from citemesh.evaluation.report import describe_rows, summarize, summarize_by
@@ -23,6 +24,8 @@ from citemesh.evaluation.run import ask_all, ingest_stores
 from citemesh.v1 import dispatcher_pb2
 
 app = typer.Typer(no_args_is_help=True, help="Measure answers and stages against question sets.")
+
+app.command()(retrieval)
 
 _RATES = {
     "right": "right",
@@ -71,14 +74,7 @@ async def _measure(files: list[Path], common: Common, rows: Path | None, respons
         answered.append({"id": question.question_id, "response": json_format.MessageToDict(response)})
 
     async with connect(common, output) as connection:
-        with _make_progress(output) as progress:
-            tasks: dict[str, TaskID] = {}
-
-            def show(what: str, done: int, total: int) -> None:
-                if what not in tasks:
-                    tasks[what] = progress.add_task(what, total=total)
-                progress.update(tasks[what], completed=done)
-
+        with show_steps(output) as show:
             problems = await ingest_stores(questions, connection.channel, show)
             judgements = await ask_all(
                 questions,
@@ -112,17 +108,6 @@ def _make_table(name: str, summaries: dict[str, dict[str, Any]]) -> Table:
         times = [f"{summary['duration_p50_s']:.2f}", f"{summary['duration_max_s']:.2f}"]
         table.add_row(key, str(summary["question_count"]), *rates, str(summary["leak_count"]), *times)
     return table
-
-
-def _make_progress(output: Output) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=output.narration,
-        disable=not output.narration.is_terminal,
-    )
 
 
 def _write_lines(path: Path, items: list[dict[str, Any]]) -> None:

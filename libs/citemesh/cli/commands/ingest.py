@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -22,11 +23,19 @@ from citemesh.cli.options import (
     read_time,
 )
 from citemesh.cli.output import Output
+from citemesh.cli.ray_reading import read_by_ray
 from citemesh.cli.running import run
-from citemesh.cli.sending import send_files
+from citemesh.cli.sending import FILES_AT_ONCE, Described, send_files
 from citemesh.v1 import documents_pb2
 
 INGEST_TIMEOUT_S: Final = 300.0
+
+
+class Engine(StrEnum):
+    """What reads the files."""
+
+    MESH = "mesh"
+    RAY = "ray"
 
 
 def ingest(
@@ -93,13 +102,35 @@ def ingest(
             show_default=False,
         ),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="COUNT", min=1, max=256, help="Files that are on their way at once.")
+    ] = FILES_AT_ONCE,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            "--engine",
+            help="mesh sends the files to a mesh; ray reads them by Ray Data and stores them while no mesh runs.",
+        ),
+    ] = Engine.MESH,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address",
+            metavar="ADDR",
+            help="A Ray cluster that sees the same files. Default: a Ray of this machine alone.",
+            show_default=False,
+        ),
+    ] = None,
     target: TargetOption = None,
     as_json: JsonOption = False,
     as_user: AsOption = None,
     timeout: TimeoutOption = INGEST_TIMEOUT_S,
     state_dir: StateDirOption = None,
 ) -> None:
-    """Read documents into the mesh. A file that is known already is left alone. With --json: one response a line."""
+    """Read documents into the mesh. A file that is known already is left alone. With --json: one response a line.
+
+    An ingest that was ended is gone on with by the same command: what is in the mesh is not sent again.
+    """
     common = read_common(target, as_json, as_user, timeout, state_dir)
     files = find_files(paths, document_id)
     if title and len(files) > 1:
@@ -111,7 +142,8 @@ def ingest(
         access=read_access(allow or (), allow_user or (), everyone),
         password=_read_password(password_file),
     )
-    run(_ingest(common, files, header))
+    described = [(file.path, _make_header(header, file)) for file in files]
+    run(_read_by_ray(common, described, ray_address) if engine is Engine.RAY else _send(common, described, jobs))
 
 
 def _read_password(path: Path | None) -> str:
@@ -123,11 +155,16 @@ def _read_password(path: Path | None) -> str:
     return lines[0]
 
 
-async def _ingest(common: Common, files: list[FileToIngest], header: documents_pb2.IngestHeader) -> Exit:
+async def _send(common: Common, files: list[Described], jobs: int) -> Exit:
     output = Output(common.as_json)
     async with connect(common, output) as connection:
-        tally = await send_files(connection, output, [(file.path, _make_header(header, file)) for file in files])
-    return max((failure.exit_code for failure in tally.failures), default=Exit.ANSWERED)
+        tally = await send_files(connection, output, files, at_once=jobs)
+    return tally.exit_code
+
+
+async def _read_by_ray(common: Common, files: list[Described], address: str | None) -> Exit:
+    tally = await read_by_ray(common, Output(common.as_json), files, address)
+    return tally.exit_code
 
 
 def _make_header(shared: documents_pb2.IngestHeader, file: FileToIngest) -> documents_pb2.IngestHeader:

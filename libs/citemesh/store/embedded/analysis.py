@@ -88,7 +88,7 @@ def find_identifiers(text: str) -> list[str]:
 
 def content_words(text: str, languages: Iterable[str]) -> list[str]:
     """The words of a query that carry meaning, lower case, each once, in order; all words where none does."""
-    words = list(dict.fromkeys(_split(text)))
+    words = list(dict.fromkeys(split_words(text)))
     stops = {*_ENGLISH_STOP_WORDS}
     for language in languages:
         if language in _STOP_LISTS:
@@ -102,7 +102,8 @@ def word_forms(word: str, languages: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(stem for language in languages for stem in stem_words(word, language)))
 
 
-def _split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
+    """All words of a query in order, lower case, with repetitions."""
     words: list[str] = []
     end = 0
     simple = _plain_analyzer()

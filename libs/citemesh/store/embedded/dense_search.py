@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import simsimd
 
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Hit, Vectors, VersionFilter
-from citemesh.store.embedded.changes import read_changed_versions, read_state
+from citemesh.store.embedded.changes import read_changed_versions, read_floor, read_state
 from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.encoder_facts import read_generation
 from citemesh.store.embedded.quantize import Codes, quantize
@@ -28,9 +28,10 @@ _MAX_LOADED_TENANTS = 32
 # So many more than asked for are rescored: the order by codes is off by about 0.002 in cosine.
 _RESCORE_MARGIN = 32
 # Below this share of allowed rows, copying them out is cheaper than scanning all.
-_SPARSE_SHARE = 0.05
+_SPARSE_SHARE = 0.3
 
 Rows = npt.NDArray[np.int64]
+Scales = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -41,6 +42,7 @@ class _Matrix:
     sequence: int
     generation: int
     codes: Codes
+    scales: Scales
     passage_rows: Rows
     version_rows: Rows
 
@@ -77,15 +79,15 @@ class DenseSearch:
         if not len(allowed):
             return []
         if len(allowed) <= _SPARSE_SHARE * len(mask):
-            distances = np.asarray(simsimd.cdist(code, matrix.codes[allowed], metric="cosine"))[0]
+            nearness = _compare(code, matrix.codes[allowed], matrix.scales[allowed])
             rows = matrix.passage_rows[allowed]
         else:
-            distances = np.asarray(simsimd.cdist(code, matrix.codes, metric="cosine"))[0]
-            distances[~mask] = np.inf
+            nearness = _compare(code, matrix.codes, matrix.scales)
+            nearness[~mask] = -np.inf
             rows = matrix.passage_rows
             count = min(count, len(allowed))
         if count < len(rows):
-            rows = rows[np.argpartition(distances, count - 1)[:count]]
+            rows = rows[np.argpartition(-nearness, count - 1)[:count]]
         return [int(row) for row in rows]
 
     def _rescore(self, query: Vectors, rows: Sequence[int], limit: int) -> list[Hit]:
@@ -118,7 +120,8 @@ class DenseSearch:
                 return matrix
             with self._lock:
                 matrix = self._matrices.get(tenant_id)
-                if matrix is None or matrix.generation != generation:
+                floor = read_floor(connection, tenant_id)
+                if matrix is None or matrix.generation != generation or matrix.sequence < floor:
                     matrix = _load(connection, tenant_id, now, generation)
                 elif matrix.sequence < now:
                     matrix = _follow(connection, tenant_id, matrix, now)
@@ -127,6 +130,23 @@ class DenseSearch:
                 while len(self._matrices) > _MAX_LOADED_TENANTS:
                     self._matrices.popitem(last=False)
                 return matrix
+
+
+def _compare(code: Codes, codes: Codes, scales: Scales) -> Scales:
+    """Values [codes] in the order of the cosine with `code` [1, dimensions].
+
+    A dot product and one factor a row take three fifths of the time of simsimd's cosine, which measures every row anew.
+    """
+    products = np.asarray(simsimd.cdist(code, codes, metric="dot", out_dtype="float32"))[0]
+    nearness: Scales = products * scales
+    return nearness
+
+
+def _measure(codes: Codes) -> Scales:
+    """One over the length of each row."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", codes, codes, dtype=np.int32, casting="unsafe"))
+    scales: Scales = (1.0 / np.maximum(lengths, 1.0)).astype(np.float32)
+    return scales
 
 
 def _load(connection: sqlite3.Connection, tenant_id: str, now: int, generation: int) -> _Matrix:
@@ -141,29 +161,32 @@ def _follow(connection: sqlite3.Connection, tenant_id: str, matrix: _Matrix, now
     """`matrix` with the rows of changed versions replaced; the same arrays where none changed."""
     changed = read_changed_versions(connection, tenant_id, matrix.sequence, now)
     if not changed:
-        return _Matrix(now, matrix.generation, matrix.codes, matrix.passage_rows, matrix.version_rows)
+        return replace(matrix, sequence=now)
     rows = connection.execute(
         "SELECT passage_row, version_row, code FROM passages JOIN vectors USING (passage_row)"
         " WHERE version_row IN (SELECT value FROM json_each(?))",
         (json.dumps(changed),),
     )
-    codes, passage_rows, version_rows = _as_arrays(rows.fetchall())
+    codes, scales, passage_rows, version_rows = _as_arrays(rows.fetchall())
     kept = ~np.isin(matrix.version_rows, np.asarray(changed, dtype=np.int64))
     if not len(matrix.codes):
-        return _Matrix(now, matrix.generation, codes, passage_rows, version_rows)
+        return _Matrix(now, matrix.generation, codes, scales, passage_rows, version_rows)
     if not len(codes):
         codes = np.zeros((0, matrix.codes.shape[1]), dtype=np.int8)
     return _Matrix(
         now,
         matrix.generation,
         np.concatenate([matrix.codes[kept], codes]),
+        np.concatenate([matrix.scales[kept], scales]),
         np.concatenate([matrix.passage_rows[kept], passage_rows]),
         np.concatenate([matrix.version_rows[kept], version_rows]),
     )
 
 
-def _as_arrays(rows: Sequence[tuple[int, int, bytes]]) -> tuple[Codes, Rows, Rows]:
+def _as_arrays(rows: Sequence[tuple[int, int, bytes]]) -> tuple[Codes, Scales, Rows, Rows]:
     if not rows:
-        return np.zeros((0, 0), dtype=np.int8), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        none = np.zeros(0, dtype=np.int64)
+        return np.zeros((0, 0), dtype=np.int8), np.zeros(0, dtype=np.float32), none, none
     codes = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.int8).reshape(len(rows), -1)
-    return codes, np.array([row[0] for row in rows], dtype=np.int64), np.array([row[1] for row in rows], dtype=np.int64)
+    passage_rows = np.array([row[0] for row in rows], dtype=np.int64)
+    return codes, _measure(codes), passage_rows, np.array([row[1] for row in rows], dtype=np.int64)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import structlog
 import tantivy
 
 from citemesh.store.contract import Hit, VersionFilter
-from citemesh.store.embedded.analysis import content_words, find_identifiers, word_forms
+from citemesh.store.embedded.analysis import content_words, find_identifiers, split_words, word_forms
 from citemesh.store.embedded.changes import read_changed_versions, read_state
 from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.keyword_index import (
@@ -30,9 +31,13 @@ _log = structlog.get_logger(__name__)
 
 # How much a word counts by where it stands; chosen on five question sets of different kinds of documents.
 FIELD_BOOSTS: Mapping[str, float] = {"text": 1.0, "title": 0.3, "section": 0.6}
-EXACT_BOOST = 1.0
+EXACT_BOOST = 0.5
+# Two words that follow each other in the question count once more where they stand this near in a passage.
+NEAR_WORDS = 3
+NEAR_BOOST = 0.3
 
 _MAX_QUERY_WORDS = 64
+_MAX_QUERY_PAIRS = 24
 _MAX_CACHED_FILTERS = 64
 _MAX_OPEN_TENANTS = 64
 
@@ -92,10 +97,17 @@ class KeywordSearch:
         return bool(parts) and bool(self._search_both(tenant, tantivy.Query.boolean_query(parts), versions, 1))
 
     def _words_query(self, text: str, languages: Sequence[str]) -> tantivy.Query | None:
+        """Words by how often they are asked for, identifiers as written, and neighbours that stand near each other."""
         words = content_words(text, languages)[:_MAX_QUERY_WORDS]
-        parts = [self._word_query(word, languages) for word in words]
+        counts = Counter(split_words(text))
+        parts = [_boost(self._word_query(word, languages), float(max(1, counts[word]))) for word in words]
         for name in list(dict.fromkeys(find_identifiers(text)))[:_MAX_QUERY_WORDS]:
             parts.append(_boost(tantivy.Query.term_query(self._schema, "exact", name), EXACT_BOOST))
+        for pair in pairwise(words[: _MAX_QUERY_PAIRS + 1]):
+            stems = [word_forms(word, languages)[:1] for word in pair]
+            if all(stems):
+                near = tantivy.Query.phrase_query(self._schema, "text", [stem for (stem,) in stems], slop=NEAR_WORDS)
+                parts.append(_boost(near, NEAR_BOOST))
         if not parts:
             return None
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])

@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 import tantivy
 
-from citemesh.store.embedded.changes import read_changed_versions, read_state, read_tenants
+from citemesh.store.embedded.changes import read_changed_versions, read_floor, read_state, read_tenants
 from citemesh.store.embedded.database import Database, store_unavailable
 from citemesh.store.embedded.keyword_index import (
     WRITER_HEAP_SIZE_BYTES,
@@ -88,17 +88,17 @@ class KeywordWriter:
             now = read_state(connection, tenant_id).change_sequence
             if reached == now:
                 return
-            # A stamp from the future belongs to another database: start over.
-            if reached > now:
+            # A stamp from the future belongs to another database, one from before the log's memory lacks removals.
+            if reached > now or 0 < reached < read_floor(connection, tenant_id):
                 writer.delete_all_documents()
                 reached = 0
             changed = read_changed_versions(connection, tenant_id, reached, now)
-            for start in range(0, len(changed), _VERSIONS_PER_COMMIT):
-                # Until the last batch the stamp stays: a kill in between repeats work, and loses none.
-                write_versions(writer, connection, changed[start : start + _VERSIONS_PER_COMMIT], reached)
+            for start in range(0, max(1, len(changed)), _VERSIONS_PER_COMMIT):
+                batch = changed[start : start + _VERSIONS_PER_COMMIT]
+                # Until the last batch the stamp stays: a kill in between repeats work, and loses none. One commit for
+                # both, because a commit is most of what storing a small document takes.
+                write_versions(writer, connection, batch, now if start + len(batch) >= len(changed) else reached)
                 writer.commit()
-            write_versions(writer, connection, [], now)
-            writer.commit()
 
     def _is_complete(self, tenant_id: str) -> bool:
         with self._lock, self._database.snapshot() as connection:

@@ -23,13 +23,14 @@ CREATE TABLE IF NOT EXISTS tenant_languages (
     PRIMARY KEY (tenant_id, language)
 ) WITHOUT ROWID;
 
--- What the derived indexes follow: one row for each version that was put, replaced or removed.
+-- What the derived indexes follow: the last change of each version that was put, replaced or, lately, removed.
 CREATE TABLE IF NOT EXISTS changes (
     change_sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     tenant_id TEXT NOT NULL,
     version_row INTEGER
 );
 CREATE INDEX IF NOT EXISTS changes_by_tenant ON changes (tenant_id, change_sequence);
+CREATE INDEX IF NOT EXISTS changes_by_version ON changes (tenant_id, version_row);
 
 CREATE TABLE IF NOT EXISTS documents (
     document_row INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from citemesh.rpc.errors import ServiceError, invalid_argument
 from citemesh.store.contract import EncodePassages, StoredVersion, Vectors
-from citemesh.store.embedded.changes import read_state, record_change
+from citemesh.store.embedded.changes import forget_removed, read_state, record_change
 from citemesh.store.embedded.database import Database, as_store_errors, store_unavailable
 from citemesh.store.embedded.encoder_facts import read_encoder, refuse_other_encoder, write_encoder
 from citemesh.store.embedded.files import OriginalFiles
@@ -164,6 +164,8 @@ class EmbeddedWriter:
             removed = self._delete_rows(tenant_id, document_id)
         if removed:
             self._keyword.catch_up(tenant_id)
+            with self._database.transaction() as connection:
+                forget_removed(connection, tenant_id, read_state(connection, tenant_id).change_sequence)
         return removed
 
     def _delete_rows(self, tenant_id: str, document_id: str) -> int:

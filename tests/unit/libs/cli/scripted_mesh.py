@@ -87,6 +87,10 @@ class Script:
 
     answers: dict[str, dispatcher_pb2.AnswerResponse] = field(default_factory=dict)
     errors: dict[str, ServiceError] = field(default_factory=dict)
+    passing: dict[str, list[ServiceError]] = field(default_factory=dict)
+    """Errors that come once each, before the call succeeds."""
+    documents: list[document_pb2.Document] = field(default_factory=list)
+    """What List gives on its first page; empty: two documents on two pages."""
     requests: list[Any] = field(default_factory=list)
     principals: list[Principal] = field(default_factory=list)
     ingested: dict[str, bytes] = field(default_factory=dict)
@@ -97,6 +101,8 @@ class Script:
         self.requests.append(request)
         self.principals.append(current_principal())
         await asyncio.sleep(self.delay_s)
+        if self.passing.get(rpc):
+            raise self.passing[rpc].pop()
         if rpc in self.errors:
             raise self.errors[rpc]
 
@@ -156,6 +162,8 @@ class Documents(documents_pb2_grpc.DocumentsServiceServicer):
 
     async def List(self, request: Any, context: Any) -> Any:
         await self.script.note("List", request)
+        if self.script.documents:
+            return documents_pb2.ListResponse(documents=self.script.documents)
         # Two pages, so that the command has to go on.
         page = 2 if request.page_token else 1
         document = document_pb2.Document(document_id=f"doc{page}", document_version=page, title="A\x1b[31mtitle")

@@ -13,6 +13,7 @@ from citemesh.v1.document_pb2 import ParsingStrategy
 from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents.scanned import name_pages, ocr_is_installed
+from tests.unit.services.documents.conftest import NewPdf
 from tests.unit.services.documents.scans import draw_text, write_scan
 from tests.unit.services.documents.test_service import ADA, Mesh, start
 
@@ -110,3 +111,38 @@ async def test_without_ocr_the_pages_are_reported_unread(
 )
 def test_pages_are_named_in_few_words(numbers: list[int], words: str) -> None:
     assert name_pages(numbers) == words
+
+
+@needs_ocr
+async def test_quotes_are_marked_on_a_scanned_page(mesh: Mesh, tmp_path: Path) -> None:
+    await mesh.ingest(scan(tmp_path), "a.pdf")
+    request = pb.RenderPageRequest(document_id="a", page_number=1)
+    plain = await mesh.call("RenderPage", request)
+    for quote in ("tells of lamps and of the oil", "it tells of something else"):
+        request.highlights.add(quote=quote)
+    marked = await mesh.call("RenderPage", request)
+    assert list(marked.highlighted_indices) == [0]
+    assert marked.png != plain.png
+
+
+async def test_a_row_of_a_table_is_marked_though_the_page_says_it_in_another_order(mesh: Mesh, pdf: NewPdf) -> None:
+    page = pdf("a.pdf")
+    xs, ys = (72.0, 172.0, 272.0), (700.0, 660.0, 620.0)
+    for x in xs:
+        page.canvas.line(x, ys[0], x, ys[-1])
+    for y in ys:
+        page.canvas.line(xs[0], y, xs[-1], y)
+    page.canvas.setFont("Helvetica", 9)
+    for x, y, text in (
+        (76, 688, "Keeper"),
+        (176, 688, "Duty"),
+        (76, 648, "Ada of the"),
+        (76, 637, "north tower"),
+        (176, 648, "cleans the lamp"),
+        (176, 637, "and fills it"),
+    ):
+        page.canvas.drawString(x, y, text)
+    await mesh.ingest(page.save().read_bytes(), "a.pdf")
+    request = pb.RenderPageRequest(document_id="a", page_number=1)
+    request.highlights.add(quote="Ada of the north tower  cleans the lamp and fills it")
+    assert list((await mesh.call("RenderPage", request)).highlighted_indices) == [0]

@@ -56,7 +56,7 @@ class Mesh:
     ) -> pb.IngestResponse:
         data = content.encode() if isinstance(content, str) else content
         with acting_as(principal):
-            stored: pb.IngestResponse = await self.handler.Ingest(pieces(data, file_name, **header), None)
+            stored: pb.IngestResponse = await self.handler.Ingest(pieces(data, file_name, **header), Unhurried())
         return stored
 
     async def call(self, method: str, request: object, principal: Principal = ADA) -> Any:
@@ -264,7 +264,7 @@ async def test_streams_out_of_order_are_refused_by_field(
             yield message
 
     with pytest.raises(ServiceError) as refused, acting_as(ADA):
-        await mesh.handler.Ingest(send(), None)
+        await mesh.handler.Ingest(send(), Unhurried())
     assert refused.value.field_violations[0][0] == field
 
 
@@ -297,7 +297,7 @@ async def test_a_cancelled_ingest_leaves_nothing(mesh: Mesh) -> None:
 
     async def ingest() -> None:
         with acting_as(ADA):
-            await mesh.handler.Ingest(endless(), None)
+            await mesh.handler.Ingest(endless(), Unhurried())
 
     task = asyncio.create_task(ingest())
     await asyncio.sleep(0.2)

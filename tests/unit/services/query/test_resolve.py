@@ -148,3 +148,16 @@ def test_any_text_is_survived_and_references_point_into_the_history(
     resolution = resolve(question, history)
     assert all(0 <= reference.turn_index < len(history) for reference in resolution.references)
     assert resolution == resolve(question, history)
+
+
+@pytest.mark.parametrize("question", ["And what about it there?", "The second one?", "Why?", "How long is that?"])
+def test_the_longest_history_makes_no_endless_question(question: str) -> None:
+    asked = "Which alarms does the device raise, and how long does each of them wait? " * 270
+    options = f"There are two: (1) {'a door ' * 1_400}; (2) {'an excursion ' * 700}."
+    history = [
+        Turn(
+            role=Role.ROLE_USER if number % 2 == 0 else Role.ROLE_ASSISTANT, text=asked if number % 2 == 0 else options
+        )
+        for number in range(50)
+    ]
+    assert len(resolve(question, history).standalone_question) <= 12_000

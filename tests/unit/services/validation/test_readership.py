@@ -64,6 +64,11 @@ def test_a_reviewer_who_may_not_read_the_source_sees_that_there_is_one_and_no_mo
     with pytest.raises(ServiceError) as raised:
         queue.decide(DecideReviewRequest(review_id=review_id, state=ReviewState.REVIEW_STATE_RELEASED), OUTSIDER, NOW)
     assert raised.value.reason == errors_pb2.ERROR_REASON_PERMISSION_DENIED
+    rejected = queue.decide(
+        DecideReviewRequest(review_id=review_id, state=ReviewState.REVIEW_STATE_REJECTED), OUTSIDER, NOW
+    )
+    assert (rejected.decided_by, rejected.HasField("answer")) == ("olaf", False)
+    assert show(queue, REVIEWER).HasField("answer")
 
 
 def test_a_revoke_holds_for_what_was_released_before(queue: ReviewQueue, library: Library) -> None:
