@@ -107,7 +107,7 @@ _SIGN_AGAIN: Final = re.compile(r"§{1,2}\s*")
 _MARKS: Final = re.compile(rf"(?:{_MARK})+(?!\w)")
 _LAST_PART: Final = re.compile(r"-\d+(?:\.[ivxlc]+)?(?!\w)")
 _OWNER: Final = re.compile(
-    rf"\s*,?\s*of\s+(this\s+\w+|(?:§\s*|[Ss]ection\s+){_SECTION_NUMBER}"
+    rf"\s*,?\s*(?:of|to)\s+(this\s+\w+|(?:§\s*|[Ss]ection\s+){_SECTION_NUMBER}"
     r"|(?:the\s+)?(?:[A-Z][\w'’.-]*|[a-z]+)(?:\s+(?:of\s+(?:the\s+)?)?[A-Z][\w'’-]*)*)"
 )
 _OTHER_CODE: Final = re.compile(r"(?:\bCFR|\bC\.F\.R\.|\bU\.?\s?S\.?\s?C\.?|\bStat\.)\s*$")

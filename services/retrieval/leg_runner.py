@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.rpc.errors import ServiceError, reason_name
 from citemesh.store.contract import Hit, VersionFilter
-from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1 import errors_pb2
 from citemesh.v1.activation_pb2 import Pattern
 from citemesh.v1.retrieval_pb2 import LegQuery

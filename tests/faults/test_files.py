@@ -84,7 +84,8 @@ async def test_each_bad_file_is_refused_or_read_in_time(embedded_mesh: Mesh, sha
     slow: dict[str, float] = {}
     for path in files:
         started = time.monotonic()
-        await send(embedded_mesh, path, f"bad-{path.stem}")
+        # The time is said, because OCR takes what a call leaves it.
+        await send(embedded_mesh, path, f"bad-{path.stem}", timeout=LIMIT_S)
         elapsed_s = time.monotonic() - started
         print(f"{path.parent.name}/{path.name}: {elapsed_s:.1f} s")
         if elapsed_s > LIMIT_S:

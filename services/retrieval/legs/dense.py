@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.models.errors import ModelError
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Hit, StoreReader, Vectors, VersionFilter
-from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1 import activation_pb2, errors_pb2
 from services.retrieval.measures import VECTORS, Measures
 

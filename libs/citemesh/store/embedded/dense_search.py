@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import simsimd
 
+from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Hit, Vectors, VersionFilter
 from citemesh.store.embedded.changes import read_changed_versions, read_floor, read_state
@@ -20,7 +20,6 @@ from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.encoder_facts import read_generation
 from citemesh.store.embedded.quantize import Codes, quantize
 from citemesh.store.encoder_match import REENCODE_REMEDY
-from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1 import errors_pb2
 
 _MAX_CACHED_MASKS = 32
@@ -53,7 +52,7 @@ class DenseSearch:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
+        self._matrices: RecentlyUsed[str, _Matrix] = RecentlyUsed(_MAX_LOADED_TENANTS)
         self._masks: RecentlyUsed[tuple[str, int, int], Mask] = RecentlyUsed(_MAX_CACHED_MASKS)
 
     def search(self, vector: Vectors, versions: VersionFilter, limit: int) -> list[Hit]:
@@ -125,10 +124,7 @@ class DenseSearch:
                     matrix = _load(connection, tenant_id, now, generation)
                 elif matrix.sequence < now:
                     matrix = _follow(connection, tenant_id, matrix, now)
-                self._matrices[tenant_id] = matrix
-                self._matrices.move_to_end(tenant_id)
-                while len(self._matrices) > _MAX_LOADED_TENANTS:
-                    self._matrices.popitem(last=False)
+                self._matrices.put(tenant_id, matrix)
                 return matrix
 
 

@@ -16,7 +16,7 @@ from citemesh.v1.evidence_pb2 import Passage
 WRITER_HEAP_SIZE_BYTES = 16_000_000
 
 # Part of the folder's name: an index with other fields or another analysis is built anew beside it.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 TEXT_FIELDS = ("text", "title", "section", "exact")
 
@@ -96,7 +96,8 @@ def _make_entry(passage_row: int, version_row: int, passage: Passage) -> tantivy
     entry.add_unsigned("passage_row", passage_row)
     entry.add_unsigned("version_row", version_row)
     language = passage.language
-    body = f"{passage.heading_context}\n{passage.text}" if passage.heading_context else passage.text
+    # The title among the text: a passage of a document on the subject need not repeat it to be about it.
+    body = "\n".join(part for part in (passage.title, passage.heading_context, passage.text) if part)
     entry.add_text("text", " ".join(stem_words(body, language)))
     entry.add_text("title", " ".join(stem_words(passage.title, language)))
     heading = " ".join((*passage.section_path, passage.section_number, passage.label))

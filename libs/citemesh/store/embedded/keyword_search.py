@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +12,7 @@ from pathlib import Path
 import structlog
 import tantivy
 
+from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.store.contract import Hit, VersionFilter
 from citemesh.store.embedded.analysis import content_words, find_identifiers, split_words, word_forms
 from citemesh.store.embedded.changes import read_changed_versions, read_state
@@ -25,16 +26,15 @@ from citemesh.store.embedded.keyword_index import (
     open_index,
     read_stamp,
 )
-from citemesh.store.recently_used import RecentlyUsed
 
 _log = structlog.get_logger(__name__)
 
 # How much a word counts by where it stands; chosen on five question sets of different kinds of documents.
-FIELD_BOOSTS: Mapping[str, float] = {"text": 1.0, "title": 0.3, "section": 0.6}
+FIELD_BOOSTS: Mapping[str, float] = {"text": 1.0, "title": 0.1, "section": 0.6}
 EXACT_BOOST = 0.5
 # Two words that follow each other in the question count once more where they stand this near in a passage.
 NEAR_WORDS = 3
-NEAR_BOOST = 0.3
+NEAR_BOOST = 0.2
 
 _MAX_QUERY_WORDS = 64
 _MAX_QUERY_PAIRS = 24
@@ -61,7 +61,7 @@ class KeywordSearch:
         self._database = database
         self._schema = build_schema()
         self._lock = threading.Lock()
-        self._tenants: OrderedDict[str, _TenantIndex] = OrderedDict()
+        self._tenants: RecentlyUsed[str, _TenantIndex] = RecentlyUsed(_MAX_OPEN_TENANTS)
         self._filters: RecentlyUsed[tuple[str, bool], tantivy.Query] = RecentlyUsed(_MAX_CACHED_FILTERS)
 
     def search(self, text: str, versions: VersionFilter, limit: int) -> list[Hit]:
@@ -171,14 +171,8 @@ class KeywordSearch:
                 tenant = self._tenants.get(tenant_id)
                 if tenant is None or tenant.sequence < now:
                     tenant = self._load(tenant_id, now, None if tenant is None else tenant.index)
-                    self._keep(tenant_id, tenant)
+                    self._tenants.put(tenant_id, tenant)
                 return tenant
-
-    def _keep(self, tenant_id: str, tenant: _TenantIndex) -> None:
-        self._tenants[tenant_id] = tenant
-        self._tenants.move_to_end(tenant_id)
-        while len(self._tenants) > _MAX_OPEN_TENANTS:
-            self._tenants.popitem(last=False)
 
     def _load(self, tenant_id: str, now: int, index: tantivy.Index | None, *, damaged: bool = False) -> _TenantIndex:
         if not damaged:
@@ -214,7 +208,7 @@ class KeywordSearch:
         with self._lock, self._database.snapshot() as connection:
             now = read_state(connection, tenant_id).change_sequence
             tenant = self._load(tenant_id, now, None, damaged=True)
-            self._keep(tenant_id, tenant)
+            self._tenants.put(tenant_id, tenant)
             return tenant
 
     def _build_overlay(self, version_rows: Sequence[int]) -> tantivy.Index:

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from citemesh.auth.principal import Principal
+from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.store.contract import Hit, IndexCounts, Place, ProfileCounts, SectionHit, Vectors, VersionFilter
 from citemesh.store.embedded import document_reading, passage_reading
 from citemesh.store.embedded.changes import read_state
@@ -18,7 +19,6 @@ from citemesh.store.embedded.keyword_search import KeywordSearch
 from citemesh.store.embedded.title_match import match_titles
 from citemesh.store.embedded.toc_search import search_sections
 from citemesh.store.embedded.visibility import Visibility, snapshot_name
-from citemesh.store.recently_used import RecentlyUsed
 from citemesh.v1.document_pb2 import Document, DocumentProfile, Section
 from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.question_pb2 import Scope

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from citemesh.auth.principal import Principal
+from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.rpc.errors import invalid_argument
 from citemesh.store.contract import VersionFilter
 from citemesh.store.embedded.changes import TenantState, read_state
 from citemesh.store.embedded.database import Database
-from citemesh.store.recently_used import RecentlyUsed
 from citemesh.store.versions import VersionSpan, choose_in_force, find_boundaries
 from citemesh.v1.question_pb2 import Scope
 

@@ -65,6 +65,8 @@ def test_a_place_in_another_document_names_it() -> None:
     (found,) = find_references("see section 3 of the Travel Policy", known_section=lambda _: "")
     assert (found.label, found.document_id) == ("section 3", "Travel Policy")
     assert not find_references("Section 3 of the Penn Treebank")
+    assert not find_references("Appendix C to Regulation B")
+    assert [found.label for found in find_references("Appendix C to this part")] == ["appendix c"]
 
 
 @pytest.mark.parametrize(
