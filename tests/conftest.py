@@ -42,6 +42,24 @@ def split_mesh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
     yield from _run_mesh("split", tmp_path_factory)
 
 
+@pytest.fixture(scope="session")
+def opensearch_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A running OpenSearch server, one for all tests; CITEMESH_TEST_OPENSEARCH_URL names one that runs already."""
+    from tests.opensearch_server.install import CannotInstallError
+    from tests.opensearch_server.server import running_server
+    from tests.servers import miss
+
+    given = os.environ.get("CITEMESH_TEST_OPENSEARCH_URL")
+    if given:
+        yield given
+        return
+    try:
+        with running_server(tmp_path_factory.mktemp("opensearch")) as started:
+            yield started
+    except CannotInstallError as error:
+        miss(str(error))
+
+
 def _run_mesh(hosting: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
     # Imported here: most tests start no process.
     from tests.mesh.calling import ingest_corpus

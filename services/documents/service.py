@@ -14,8 +14,8 @@ from citemesh.models.paths import models_dir
 from citemesh.rpc.errors import ServiceError
 from citemesh.rpc.spec import ServiceSpec, StartContext
 from citemesh.store.contract import StoreReader, StoreWriter
-from citemesh.store.embedded.open import open_reader, open_writer
 from citemesh.store.encoder_match import describe_encoder
+from citemesh.store.open import open_reader, open_writer
 from citemesh.v1 import documents_pb2_grpc, errors_pb2
 from citemesh.v1.retrieval_pb2 import EncoderContract
 from services.documents.catalogue import Catalogue
@@ -71,8 +71,8 @@ async def start(context: StartContext) -> DocumentsService:
     limits = settings.sandbox_limits()
     sandbox = ParserSandbox(limits, settings.parsers(), uploads.path, settings.max_waiting_parses)
     documents = DocumentReader(sandbox, limits, settings.lengths(), encoder.count_tokens, settings.max_file_size_bytes)
-    writer = await asyncio.to_thread(open_writer, context.state_dir)
-    reader = await asyncio.to_thread(open_reader, context.state_dir)
+    writer = await asyncio.to_thread(open_writer, context.state_dir, context.environ)
+    reader = await asyncio.to_thread(open_reader, context.state_dir, context.environ)
     contract = await asyncio.to_thread(describe_encoder, loaded)
     mismatch = await asyncio.to_thread(_agree, writer, contract, encoder, settings.reindex_at_start)
     handler = DocumentsHandler(

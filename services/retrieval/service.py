@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 import grpc.aio
@@ -12,8 +13,8 @@ from citemesh.models.encoder import Encoder, load_encoder
 from citemesh.models.paths import models_dir
 from citemesh.rpc.spec import ServiceSpec, StartContext
 from citemesh.store.contract import StoreReader
-from citemesh.store.embedded.open import open_reader
 from citemesh.store.encoder_match import describe_encoder
+from citemesh.store.open import open_reader, store_name
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import retrieval_pb2_grpc
 from services.retrieval.encoder_guard import EncoderGuard
@@ -29,14 +30,12 @@ from services.retrieval.references import ReferenceFollower
 from services.retrieval.search import Search
 from services.retrieval.settings import RetrievalSettings
 
-_STORE_NAME = "embedded"
-
 
 class RetrievalService:
     """The started service: an open store, a loaded encoder, the legs."""
 
     def __init__(
-        self, settings: RetrievalSettings, store: StoreReader, encoder: Encoder, metrics: MetricFactory
+        self, settings: RetrievalSettings, store: StoreReader, name: str, encoder: Encoder, metrics: MetricFactory
     ) -> None:
         self._store = store
         measures = Measures(metrics)
@@ -56,7 +55,7 @@ class RetrievalService:
         )
         self._handler = RetrievalHandler(
             store,
-            _STORE_NAME,
+            name,
             Search(store, self._runner, self._guard, settings, measures),
             ReferenceFollower(store, settings.default_reference_passage_count),
             Lister(store),
@@ -86,13 +85,16 @@ class RetrievalService:
 async def start(context: StartContext) -> RetrievalService:
     """Load the settings and the encoder, and open the store. Raises ModelError, ServiceError or ConfigurationError."""
     settings = load_settings(RetrievalSettings, context.environ)
-    return await asyncio.to_thread(build, settings, context.state_dir, models_dir(context.environ), context.metrics)
+    return await asyncio.to_thread(build, settings, context.state_dir, context.environ, context.metrics)
 
 
-def build(settings: RetrievalSettings, state_dir: Path, models: Path, metrics: MetricFactory) -> RetrievalService:
-    """The service over the embedded store of `state_dir` and the encoder in `models`."""
-    encoder = load_encoder(models, settings.encoder_folder)
-    return RetrievalService(settings, open_reader(state_dir), encoder, metrics)
+def build(
+    settings: RetrievalSettings, state_dir: Path, environ: Mapping[str, str], metrics: MetricFactory
+) -> RetrievalService:
+    """The service over the store and the encoder that `environ` names."""
+    encoder = load_encoder(models_dir(environ), settings.encoder_folder)
+    store = open_reader(state_dir, environ)
+    return RetrievalService(settings, store, store_name(environ), encoder, metrics)
 
 
 SPEC = ServiceSpec(name="retrieval", full_name="citemesh.v1.RetrievalService", needs=(), start=start)

@@ -13,7 +13,7 @@ from citemesh.models import load_encoder
 from citemesh.models.errors import ModelError
 from citemesh.models.paths import models_dir
 from citemesh.rpc.spec import ServiceSpec, StartContext
-from citemesh.store.embedded.open import open_reader
+from citemesh.store.open import open_reader
 from citemesh.telemetry import names
 from citemesh.v1 import validation_pb2_grpc
 from citemesh.v1.answer_pb2 import ReleaseDecision, Verdict
@@ -59,7 +59,7 @@ async def start(context: StartContext) -> ValidationService:
     except ModelError as error:
         raise ConfigurationError(f"{error}; or set CITEMESH_VALIDATION_ENCODER_ENABLED=false") from error
     folder = context.state_dir / STATE_FOLDER
-    readership = Readership(await asyncio.to_thread(open_reader, context.state_dir))
+    readership = Readership(await asyncio.to_thread(open_reader, context.state_dir, context.environ))
     reviews = await asyncio.to_thread(
         ReviewQueue, folder, readership, settings.reviewer_group, settings.max_review_count
     )

@@ -38,7 +38,8 @@ class CannotInstallError(Exception):
 
 def find_java() -> Path:
     """The home of a Java that the server runs on. Raises CannotInstallError."""
-    candidates = [Path(home) for name in ("OPENSEARCH_JAVA_HOME", "JAVA_HOME") if (home := os.environ.get(name))]
+    named = (os.environ.get(name) for name in ("OPENSEARCH_JAVA_HOME", "JAVA_HOME"))
+    candidates = [Path(each) for each in named if each]
     default = shutil.which("java")
     if default is not None:
         candidates += sorted(Path(default).resolve().parents[2].iterdir())
@@ -112,7 +113,9 @@ def _make_pom(folder: Path) -> str:
     # Archives are unpacked, jars copied: two goals.
     lines.sort(key=lambda line: (line[0], line[1].endswith(":zip")))
     executions = []
-    for number, ((target, packed), items) in enumerate(groupby(lines, lambda line: (line[0], line[1].endswith(":zip")))):
+    for number, ((target, packed), items) in enumerate(
+        groupby(lines, lambda line: (line[0], line[1].endswith(":zip")))
+    ):
         artifacts = "".join(_make_item(coordinates) for _, coordinates in items)
         executions.append(
             f"<execution><id>e{number}</id><phase>generate-resources</phase>"

@@ -56,7 +56,9 @@ def running_server(data: Path, *, heap: str = "512m") -> Iterator[str]:
 def _command(java: Path, folder: Path, data: Path, heap: str) -> list[str]:
     # The server refuses to run as root: there it becomes another user of a namespace, with root's files.
     prefix = ["unshare", "--user", "--map-user=1000", "--map-group=1000"] if os.getuid() == 0 else []
-    if prefix and (shutil.which("unshare") is None or subprocess.run([*prefix, "true"], capture_output=True).returncode):
+    if prefix and (
+        shutil.which("unshare") is None or subprocess.run([*prefix, "true"], capture_output=True).returncode
+    ):
         raise CannotInstallError("OpenSearch does not run as root, and this machine allows no user namespace")
     return [
         *prefix,

@@ -56,7 +56,7 @@ class _Run:
 
     def __init__(self, common: Common) -> None:
         # Loaded here: other commands need none of it. The user who can write the store's files is believed.
-        opening: Any = importlib.import_module("citemesh.store.embedded.open")
+        opening: Any = importlib.import_module("citemesh.store.open")
         logs: Any = importlib.import_module("citemesh.telemetry.logs")
         logs.configure_logging(level=os.environ.get("CITEMESH_LOG_LEVEL") or "error", request_id=lambda: None)
         authenticate: Any = importlib.import_module("citemesh.auth.authenticate")

@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 STATE_DIR_VARIABLE = "CITEMESH_STATE_DIR"
+STORE_URL_VARIABLE = "CITEMESH_STORE_URL"
+"""`http://HOST:9200/PREFIX`: the cluster, and what its indexes' names begin with (absent: citemesh).
+
+Empty: the embedded store."""
 
 # The kernel's limit for the path of a Unix socket is 108 bytes with the closing zero (104 on macOS).
 _MAX_SOCKET_PATH_SIZE_BYTES = 100

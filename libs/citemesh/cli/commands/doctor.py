@@ -34,6 +34,7 @@ from citemesh.cli.options import (
 )
 from citemesh.cli.output import Output
 from citemesh.cli.running import describe_error, run
+from citemesh.config.paths import STORE_URL_VARIABLE
 from citemesh.models.paths import models_dir
 from citemesh.rpc.calls import call
 from citemesh.rpc.errors import ServiceError
@@ -77,6 +78,7 @@ async def _examine(common: Common) -> Exit:
     if not common.target:
         # Packages and models matter where the services run; with --target that is elsewhere.
         findings += [_check_packages(), await asyncio.to_thread(_check_models), _check_services()]
+        findings += await asyncio.to_thread(_check_cluster)
     findings += await _check_mesh(common, output)
     for finding in findings:
         output.json_line(asdict(finding))
@@ -126,6 +128,28 @@ def _check_services() -> Finding:
     except CommandError as error:
         return Finding("services", ok=False, detail=str(error))
     return Finding("services", ok=True, detail=f"{count(len(specs), 'service')} can be hosted here")
+
+
+def _check_cluster() -> list[Finding]:
+    """The OpenSearch cluster, where the environment names one."""
+    url = os.environ.get(STORE_URL_VARIABLE, "").strip()
+    if not url:
+        return []
+    from citemesh.store.opensearch.connection import Connection as Cluster
+    from citemesh.store.opensearch.generations import find_drift
+
+    cluster = Cluster(url)
+    try:
+        drift = find_drift(cluster)
+    except ServiceError as error:
+        remedy = f"Is {STORE_URL_VARIABLE} right, and is the cluster running?"
+        return [Finding("store", ok=False, detail=error.message, remedy=remedy)]
+    finally:
+        cluster.close()
+    if drift:
+        remedy = "Ingest under another PREFIX, or put the fields right."
+        return [Finding("store", ok=False, detail="; ".join(drift), remedy=remedy)]
+    return [Finding("store", ok=True, detail="the indexes on OpenSearch are as this version makes them")]
 
 
 async def _check_mesh(common: Common, output: Output) -> list[Finding]:

@@ -19,7 +19,7 @@ from citemesh.cli.exits import CommandError
 from citemesh.cli.narration.words import count
 from citemesh.cli.options import JsonOption, StateDirOption, find_state_dir
 from citemesh.cli.output import Output
-from citemesh.config.paths import STATE_DIR_VARIABLE
+from citemesh.config.paths import STATE_DIR_VARIABLE, STORE_URL_VARIABLE
 
 app = typer.Typer(no_args_is_help=True, help="The embedded store: backup, restore, rebuilding its indexes.")
 
@@ -95,6 +95,11 @@ def _open_encoder(state: Path) -> tuple[Any, Any]:
 
 
 def _load(name: str) -> Any:
+    if os.environ.get(STORE_URL_VARIABLE, "").strip():
+        raise CommandError(
+            f"{STORE_URL_VARIABLE} says that the store is on OpenSearch: use the cluster's snapshots. To work on the"
+            " embedded store, unset it."
+        )
     """A module of the store, which needs what the extra `server` installs."""
     try:
         return importlib.import_module(name)

@@ -101,7 +101,9 @@ class Connection:
     def _bulk_some(self, index: str, entries: list[tuple[str, Source]]) -> None:
         for attempt in range(_BULK_ATTEMPTS):
             lines = [
-                json.dumps(part) for key, source in entries for part in ({"index": {"_index": index, "_id": key}}, source)
+                json.dumps(part)
+                for key, source in entries
+                for part in ({"index": {"_index": index, "_id": key}}, source)
             ]
             try:
                 with as_store_errors(passed=_TOO_MANY_REQUESTS):

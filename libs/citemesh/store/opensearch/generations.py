@@ -25,9 +25,9 @@ def make_indexes(connection: Connection) -> None:
     """Make what does not exist yet, apart from passages: those need an encoder."""
     names = connection.names
     for index, mapping in ((names.documents, DOCUMENTS_MAPPING), (names.state, STATE_MAPPING)):
-        if not connection.run(lambda client, index=index: client.indices.exists(index=index)):
+        if not _exists(connection, index):
             body = {"settings": _SETTINGS, "mappings": mapping}
-            connection.run(lambda client, index=index, body=body: client.indices.create(index=index, body=body))
+            _create(connection, index, body)
 
 
 def read_generation(connection: Connection) -> tuple[str, EncoderContract] | None:
@@ -47,11 +47,11 @@ def begin_generation(connection: Connection, contract: EncoderContract) -> str:
     existing = sorted(connection.run(lambda client: client.indices.get_alias(index=pattern)))
     for index in existing:
         if used is None or index != used[0]:
-            connection.run(lambda client, index=index: client.indices.delete(index=index))
+            _delete(connection, index)
     number = max((int(index.rsplit("-", 1)[1]) for index in existing), default=0) + 1
     index = connection.names.generation(number)
     body = {"settings": _PASSAGE_SETTINGS, "mappings": passages_mapping(contract)}
-    connection.run(lambda client: client.indices.create(index=index, body=body))
+    _create(connection, index, body)
     return index
 
 
@@ -103,7 +103,7 @@ def find_drift(connection: Connection) -> list[str]:
     drift: list[str] = []
     for index, mapping in wanted.items():
         try:
-            found = connection.run(lambda client, index=index: client.indices.get_mapping(index=index))
+            found = _read_mapping(connection, index)
         except NotFoundError:
             drift.append(f"{index} does not exist")
             continue
@@ -116,3 +116,19 @@ def find_drift(connection: Connection) -> list[str]:
 
 def _kind(field: dict[str, Any] | None) -> object:
     return None if field is None else (field.get("type", "object"), field.get("dimension"), field.get("analyzer"))
+
+
+def _exists(connection: Connection, index: str) -> bool:
+    return bool(connection.run(lambda client: client.indices.exists(index=index)))
+
+
+def _create(connection: Connection, index: str, body: dict[str, Any]) -> None:
+    connection.run(lambda client: client.indices.create(index=index, body=body))
+
+
+def _delete(connection: Connection, index: str) -> None:
+    connection.run(lambda client: client.indices.delete(index=index))
+
+
+def _read_mapping(connection: Connection, index: str) -> Any:
+    return connection.run(lambda client: client.indices.get_mapping(index=index))

@@ -111,9 +111,7 @@ class OpenSearchWriter:
             if document.HasField("access"):
                 record.access.CopyFrom(document.access)
             newest_first = sorted(record.versions, key=lambda each: -each.document.document_version)
-            same = find_same(
-                [each.document for each in newest_first], document, document.content_hash, document.title
-            )
+            same = find_same([each.document for each in newest_first], document, document.content_hash, document.title)
             if same is not None:
                 if document.HasField("access"):
                     self._commit(record, condition, permissions=True)
