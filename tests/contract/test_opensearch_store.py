@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from citemesh.store.open import open_reader, open_writer
 from citemesh.store.opensearch.connection import Connection
 from citemesh.store.opensearch.generations import find_drift
 from citemesh.v1 import errors_pb2
+from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals, Everyone
 from tests.contract.test_store_contract import ANNA, ENCODER, StoreContract
 
 
@@ -53,6 +56,60 @@ class TestOpenSearchStore(StoreContract):
         assert self.found(reader, ANNA, "travel") == {"Travel needs approval."}
         self.put(writer, tmp_path, "half", ["Travel is free.", "Travel is fast."])
         assert len(self.found(reader, ANNA, "travel")) == 3
+
+    def test_a_document_whose_state_was_not_written_is_seen_after_it_is_sent_again(
+        self, writer: StoreWriter, reader: StoreReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.put(writer, tmp_path, "first", ["Travel needs approval."])
+        assert self.found(reader, ANNA, "travel") == {"Travel needs approval."}
+        put = Connection.put
+
+        def fail_for_state(self: Connection, index: str, key: str, *rest: Any, **more: Any) -> Any:
+            if index == self.names.state and "change_sequence" in rest[0] and key != "numbers":
+                raise ConnectionAbortedError
+            return put(self, index, key, *rest, **more)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Connection, "put", fail_for_state)
+            with pytest.raises(ConnectionAbortedError):
+                self.put(writer, tmp_path, "second", ["Travel is slow."])
+        self.put(writer, tmp_path, "second", ["Travel is slow."])
+        assert self.found(reader, ANNA, "travel") == {"Travel needs approval.", "Travel is slow."}
+
+    def test_what_another_writer_changed_is_not_written_over(
+        self, writer: StoreWriter, reader: StoreReader, tmp_path: Path, environ: dict[str, str]
+    ) -> None:
+        self.put(writer, tmp_path, "pay", ["Salaries are secret."])
+        other = open_writer(tmp_path / "other", environ)
+        other.set_encoder(ENCODER)
+        put = Connection.put
+        state = {"done": False}
+
+        def revoke_between(connection: Connection, index: str, key: str, *rest: Any, **more: Any) -> Any:
+            if index == connection.names.state and not state["done"] and connection is not other_connection:
+                state["done"] = True
+                access = AccessPolicy(only=AllowedPrincipals(groups=["hr"]))
+                other.set_access(ANNA.tenant_id, "pay", access)
+            return put(connection, index, key, *rest, **more)
+
+        other_connection = vars(other)["_connection"]
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Connection, "put", revoke_between)
+            with contextlib.suppress(ServiceError):
+                writer.set_access(ANNA.tenant_id, "pay", AccessPolicy(everyone=Everyone()))
+        other.close()
+        assert self.found(reader, ANNA, "salaries") == set()
+
+    def test_a_lost_index_is_no_empty_answer(
+        self, writer: StoreWriter, reader: StoreReader, tmp_path: Path, environ: dict[str, str]
+    ) -> None:
+        self.put(writer, tmp_path, "first", ["Travel needs approval."])
+        connection = Connection(environ[STORE_URL_VARIABLE])
+        connection.client.indices.delete(index=f"{connection.names.passages}-*")
+        connection.close()
+        with pytest.raises(ServiceError) as raised:
+            self.found(reader, ANNA, "travel")
+        assert raised.value.reason == errors_pb2.ERROR_REASON_STORE_UNAVAILABLE
 
     def test_an_absent_cluster_is_said_at_once(self, tmp_path: Path) -> None:
         reader = open_reader(tmp_path, {STORE_URL_VARIABLE: "http://127.0.0.1:1/none"})

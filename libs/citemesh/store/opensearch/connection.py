@@ -39,11 +39,16 @@ class Connection:
         self._closed = False
 
     def search(self, index: str, body: Source) -> list[Source]:
-        """The hits of one search; none where the index does not exist yet."""
+        """The hits of one search; none where the index does not exist yet.
+
+        Passages are searched for documents that are there, so their index must be: without it nothing can be said.
+        """
         with as_store_errors():
             try:
                 answer = self.client.search(index=index, body=body)
             except NotFoundError:
+                if index == self.names.passages:
+                    raise store_unavailable("The index of the passages is missing from the cluster.") from None
                 return []
         if answer["timed_out"] or answer["_shards"]["failed"]:
             raise store_unavailable("The search did not reach every shard: see the cluster's health.")
@@ -83,15 +88,16 @@ class Connection:
                 return None
         return found["_source"], {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
 
-    def put(self, index: str, key: str, source: Source, condition: Source | None, *, refresh: bool) -> bool:
-        """Write one entry where it is still as `condition` says (None: absent); return whether it was."""
+    def put(self, index: str, key: str, source: Source, condition: Source | None, *, refresh: bool) -> Source | None:
+        """Write one entry where it is still as `condition` says (None: absent); the condition that holds now, or None
+        where it was otherwise and nothing was written."""
         params = {"refresh": "true" if refresh else "false", **(condition or {"op_type": "create"})}
         with as_store_errors():
             try:
-                self.client.index(index=index, id=key, body=source, params=params)
+                written = self.client.index(index=index, id=key, body=source, params=params)
             except ConflictError:
-                return False
-        return True
+                return None
+        return {"if_seq_no": written["_seq_no"], "if_primary_term": written["_primary_term"]}
 
     def bulk(self, index: str, entries: Sequence[tuple[str, Source]]) -> None:
         """Write entries in small requests, waiting where the cluster says that it has too many."""

@@ -113,8 +113,8 @@ class OpenSearchWriter:
             newest_first = sorted(record.versions, key=lambda each: -each.document.document_version)
             same = find_same([each.document for each in newest_first], document, document.content_hash, document.title)
             if same is not None:
-                if document.HasField("access"):
-                    self._commit(record, condition, permissions=True)
+                if document.HasField("access") or self._is_unseen(tenant_id, document.document_id):
+                    self._commit(record, condition, permissions=document.HasField("access"))
                 version = next(each for each in record.versions if each.document is same)
                 return StoredVersion(record.with_access(version), INGEST_RESULT_UNCHANGED)
             number = newest_first[0].document.document_version + 1 if newest_first else 1
@@ -217,6 +217,14 @@ class OpenSearchWriter:
         found = self._connection.get(self._connection.names.documents, record_id(tenant_id, document_id))
         return (None, None) if found is None else (DocumentRecord.from_source(found[0]), found[1])
 
+    def _is_unseen(self, tenant_id: str, document_id: str) -> bool:
+        """Whether a writer ended between a record and the state that tells readers of it."""
+        names = self._connection.names
+        found = self._connection.get(names.documents, record_id(tenant_id, document_id))
+        state = self._connection.get(names.state, tenant_key(tenant_id))
+        reached = 0 if state is None else int(state[0]["change_sequence"])
+        return found is not None and int(found[0]["change_sequence"]) > reached
+
     def _find_known(self, tenant_id: str, document_id: str) -> tuple[DocumentRecord, _Condition | None]:
         record, condition = self._find(tenant_id, document_id)
         if record is None or not record.versions:
@@ -234,16 +242,16 @@ class OpenSearchWriter:
             found = self._connection.get(names.state, state_key)
             old, state_condition = (TenantState(), None) if found is None else (TenantState(**found[0]), found[1])
             new = TenantState(old.change_sequence + 1, old.permission_version + int(permissions))
-            if not self._connection.put(
+            condition = self._connection.put(
                 names.documents, key, record.to_source(new.change_sequence), condition, refresh=True
-            ):
+            )
+            if condition is None:
                 raise store_unavailable("Another writer changed the document meanwhile: try again.")
             source = {"change_sequence": new.change_sequence, "permission_version": new.permission_version}
             if self._connection.put(names.state, state_key, source, state_condition, refresh=False):
                 return new
-            # Another writer took this place: the record must stand above it, or readers pass it by.
-            again = self._connection.get(names.documents, key)
-            condition = None if again is None else again[1]
+            # Another writer took this place: the record must stand above it, or readers pass it by. Where that writer
+            # changed this very record, the condition no longer holds.
         raise store_unavailable("Too many writers change this tenant's documents at once.")
 
     def _next_number(self) -> int:
