@@ -9,6 +9,8 @@ FILES ?=
 ASK ?=
 PYTEST_ARGS ?=
 ROUNDS ?= 10
+BENCH ?=
+EVAL ?=
 # onnxruntime sends usage data unless it is told not to.
 export ORT_DISABLE_TELEMETRY := 1
 
@@ -67,8 +69,8 @@ manifests: setup ## Render and check k8s/ offline
 bench: models ## Times as ratios, for docs/measurements.md
 	$(BIN)/python -m tests.bench $(BENCH)
 
-eval: models ## Quality on the question sets beside the checkout, for docs/measurements.md
-	$(BIN)/python -m tests.quality
+eval: models ## Quality on the data beside the checkout, for docs/measurements.md; one part: EVAL=answers
+	$(BIN)/python -m tests.quality $(EVAL)
 
 GENERATED ?= libs
 generate: setup ## Generate libs/citemesh/v1, docs/contract.md and docs/settings.md

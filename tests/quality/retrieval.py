@@ -1,6 +1,6 @@
 """`citemesh eval retrieval` over the judged collections beside the checkout, with bm25s on the same rows as the anchor.
 
-    python -m tests.quality retrieval [COLLECTION...] [--sample N]
+    python -m tests.quality retrieval [COLLECTION...] [--sample N] [--no-rerank]
 
 The state is kept in build/quality/collections, so that a second run ingests nothing.
 """
@@ -31,6 +31,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.quality retrieval")
     parser.add_argument("collections", nargs="*", default=COLLECTIONS)
     parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--no-rerank", action="store_true")
     options = parser.parse_args(arguments)
     status = 0
     for name in options.collections:
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> int:
         _show_anchor(read_collection(folder, "dev"))
         command = [sys.executable, "-m", "citemesh.cli.main", "eval", "retrieval", str(folder), "--split", "dev"]
         command += ["--sample", str(options.sample), "--state-dir", str(_BUILD / f"{name}.state")]
+        command += ["--no-rerank"] if options.no_rerank else []
         status = max(status, subprocess.run(command, check=False, cwd=REPO).returncode)
     return status
 

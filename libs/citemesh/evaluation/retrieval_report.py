@@ -44,11 +44,11 @@ def summarize_documents(searched: Sequence[Searched]) -> Summary:
             name: estimate([measure(each.documents(way), grades) for each, grades in judged])
             for name, measure in _MEASURES.items()
         }
-        for way in WAYS
+        for way in _ways(searched)
     }
 
 
-def summarize_spans(collection: Collection, searched: Iterable[Searched]) -> dict[str, Summary]:
+def summarize_spans(collection: Collection, searched: Sequence[Searched]) -> dict[str, Summary]:
     """Set name -> way -> "characters@N": the mean share of the wanted characters in the first N passages."""
     texts = {store_id(document.document_id): document.text for document in collection.documents}
     rows: dict[str, list[Searched]] = {}
@@ -61,10 +61,15 @@ def summarize_spans(collection: Collection, searched: Iterable[Searched]) -> dic
                 f"characters@{depth}": estimate([_found_share(each, way, depth, texts) for each in found])
                 for depth in SPAN_DEPTHS
             }
-            for way in WAYS
+            for way in _ways(found)
         }
         for name, found in sorted(rows.items())
     }
+
+
+def _ways(searched: Iterable[Searched]) -> list[str]:
+    """The ways that were searched in, in their order."""
+    return [way for way in WAYS if all(way in each.passages for each in searched)]
 
 
 def _found_share(searched: Searched, way: str, depth: int, texts: Mapping[str, str]) -> float:

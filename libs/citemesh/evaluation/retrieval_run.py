@@ -103,9 +103,17 @@ async def ingest_collection(collection: Collection, channel: grpc.aio.Channel, o
 
 
 async def search_all(
-    collection: Collection, queries: Sequence[JudgedQuery], channel: grpc.aio.Channel, on_progress: Progress
+    collection: Collection,
+    queries: Sequence[JudgedQuery],
+    channel: grpc.aio.Channel,
+    on_progress: Progress,
+    *,
+    rerank: bool = True,
 ) -> list[Searched]:
-    """Search for every query in every way; in the order of the queries. Raises ServiceError where a search fails."""
+    """Search for every query in every way, with or without reranking; in the order of the queries.
+
+    Raises ServiceError where a search fails.
+    """
     retrieval = retrieval_pb2_grpc.RetrievalServiceStub(channel)
     reranking = rerank_pb2_grpc.RerankServiceStub(channel)
     limit = asyncio.Semaphore(SEARCHES_AT_ONCE)
@@ -123,7 +131,8 @@ async def search_all(
                     )
                     response = await call(retrieval.Retrieve, request, timeout=_TIMEOUT_S)
                     found.passages[way] = [candidate.passage for candidate in response.candidates]
-                found.passages[RERANKED] = await _rerank(reranking, query.text, found.passages[FUSED])
+                if rerank:
+                    found.passages[RERANKED] = await _rerank(reranking, query.text, found.passages[FUSED])
         done += 1
         on_progress("search", done, len(queries))
         return found

@@ -31,6 +31,7 @@ def retrieval(
     sample: Annotated[
         int, typer.Option("--sample", metavar="N", min=0, help="Search for N of the queries only; 0: for all.")
     ] = 0,
+    rerank: Annotated[bool, typer.Option("--rerank/--no-rerank", help="Reranking takes most of the time.")] = True,
     target: TargetOption = None,
     as_json: JsonOption = False,
     state_dir: StateDirOption = None,
@@ -40,10 +41,10 @@ def retrieval(
     Documents that the mesh does not hold yet are ingested first, in a tenant of their own. The mesh must run with open
     auth.
     """
-    run(_measure(folder, split, sample, read_common(target, as_json, None, 60.0, state_dir)))
+    run(_measure(folder, split, sample, rerank, read_common(target, as_json, None, 60.0, state_dir)))
 
 
-async def _measure(folder: Path, split: str, sample: int, common: Common) -> None:
+async def _measure(folder: Path, split: str, sample: int, rerank: bool, common: Common) -> None:
     output = Output(common.as_json)
     try:
         collection = read_collection(folder, split)
@@ -55,7 +56,7 @@ async def _measure(folder: Path, split: str, sample: int, common: Common) -> Non
     async with connect(common, output) as connection:
         with show_steps(output) as show:
             problems = await ingest_collection(collection, connection.channel, show)
-            searched = await search_all(collection, queries, connection.channel, show)
+            searched = await search_all(collection, queries, connection.channel, show, rerank=rerank)
     for text in problems:
         output.note(f"not ingested: {text}")
     documents = summarize_documents(searched)

@@ -8,6 +8,8 @@ from functools import cache
 
 import tantivy
 
+from citemesh.v1.evidence_pb2 import Passage
+
 # ISO 639-1 -> the stemmer's name in tantivy.
 _STEMMERS = {
     "ar": "arabic",
@@ -78,6 +80,14 @@ def stem_words(text: str, language: str) -> list[str]:
         end = run.end()
     stems.extend(analyzer.analyze(text[end:]))
     return stems
+
+
+def searched_text(passage: Passage) -> str:
+    """What the words of a passage are taken from: its document's title, what it stands under, and its text.
+
+    The title is among them because a passage of a document on the subject need not repeat it to be about it.
+    """
+    return "\n".join(part for part in (passage.title, passage.heading_context, passage.text) if part)
 
 
 def find_identifiers(text: str) -> list[str]:

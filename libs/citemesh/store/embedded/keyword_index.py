@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tantivy
 
-from citemesh.store.embedded.analysis import find_identifiers, stem_words
+from citemesh.store.embedded.analysis import find_identifiers, searched_text, stem_words
 from citemesh.v1.evidence_pb2 import Passage
 
 # tantivy's smallest heap for one thread; a commit of one document needs little.
@@ -96,8 +96,7 @@ def _make_entry(passage_row: int, version_row: int, passage: Passage) -> tantivy
     entry.add_unsigned("passage_row", passage_row)
     entry.add_unsigned("version_row", version_row)
     language = passage.language
-    # The title among the text: a passage of a document on the subject need not repeat it to be about it.
-    body = "\n".join(part for part in (passage.title, passage.heading_context, passage.text) if part)
+    body = searched_text(passage)
     entry.add_text("text", " ".join(stem_words(body, language)))
     entry.add_text("title", " ".join(stem_words(passage.title, language)))
     heading = " ".join((*passage.section_path, passage.section_number, passage.label))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from citemesh.store.contract import Vectors
-from citemesh.store.embedded.analysis import find_identifiers, stem_words
+from citemesh.store.embedded.analysis import find_identifiers, searched_text, stem_words
 from citemesh.v1.evidence_pb2 import Passage
 
 STORED = ("passage", "vector_bytes")
@@ -16,7 +16,7 @@ STORED = ("passage", "vector_bytes")
 
 def make_entry(tenant_id: str, version_key: int, key: int, passage: Passage, vector: Vectors) -> dict[str, Any]:
     """The entry of one passage, its words analysed as the embedded store analyses them."""
-    body = f"{passage.heading_context}\n{passage.text}" if passage.heading_context else passage.text
+    body = searched_text(passage)
     heading = " ".join((*passage.section_path, passage.section_number, passage.label))
     exact = np.ascontiguousarray(vector, dtype=np.float32)
     return {
