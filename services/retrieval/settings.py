@@ -36,7 +36,7 @@ class RetrievalSettings(BaseSettings):
     keyword_weight: float = Field(default=1.0, ge=0)
     """Weight of the keyword leg in the fusion."""
 
-    dense_weight: float = Field(default=1.3, ge=0)
+    dense_weight: float = Field(default=1.0, ge=0)
     """Weight of the dense leg in the fusion."""
 
     toc_weight: float = Field(default=0.15, ge=0)
