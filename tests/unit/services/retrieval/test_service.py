@@ -82,7 +82,7 @@ async def test_every_rpc_answers(environ: dict[str, str], tmp_path: Path, instal
     async with calling(environ) as (stub, host):
         assert host.problems == {}
         metadata = outgoing_metadata()
-        found = await stub.Retrieve(ask("Who has to agree before I travel to France?"), timeout=10, metadata=metadata)
+        found = await stub.Retrieve(ask("Who has to approve trips to France?"), timeout=10, metadata=metadata)
         assert found.candidates[0].passage.text == TEXTS[0]
         assert found.candidates[0].dense_score > 0.2
         assert found.keyword_leg_can_match
