@@ -45,7 +45,8 @@ def complete(before: str, written: str) -> str:
 def between(first: str, last: str, max_count: int) -> list[str]:
     """What a range covers between its ends, which differ in their last part alone; empty where that cannot be told."""
     for start, end, make in (_last_marks(first, last), _last_numbers(first, last)):
-        for order in (_as_number, _as_roman, _as_letter):
+        # Roman numbers first: "Parts I to V" are five, and letters in such a run are rare.
+        for order in (_as_number, _as_roman, _as_capital_roman, _as_letter, _as_capital):
             low, high = order(start), order(end)
             if low is not None and high is not None and low < high and high - low <= max_count:
                 names = [_name(order, place) for place in range(low + 1, high)]
@@ -94,11 +95,21 @@ def _as_roman(mark: str) -> int | None:
     return _ROMANS.index(mark) if mark in _ROMANS else None
 
 
+def _as_capital_roman(mark: str) -> int | None:
+    return _as_roman(mark.lower()) if mark.isupper() else None
+
+
 def _as_letter(mark: str) -> int | None:
-    return ord(mark) if len(mark) == 1 and mark.isalpha() and mark.isascii() else None
+    return ord(mark) if len(mark) == 1 and mark.islower() and mark.isascii() else None
+
+
+def _as_capital(mark: str) -> int | None:
+    return ord(mark) if len(mark) == 1 and mark.isupper() and mark.isascii() else None
 
 
 def _name(order: Callable[[str], int | None], place: int) -> str:
     if order is _as_number:
         return str(place)
+    if order is _as_capital_roman:
+        return _ROMANS[place].upper()
     return _ROMANS[place] if order is _as_roman else chr(place)

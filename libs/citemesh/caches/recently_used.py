@@ -43,8 +43,11 @@ class RecentlyUsed(Generic[Key, Value]):
             known = self._entries.pop(key, None)
             if known is not None:
                 self._weight -= self._weigh(known)
+            weight = self._weigh(value)
+            if weight > self._capacity:
+                return
             self._entries[key] = value
-            self._weight += self._weigh(value)
+            self._weight += weight
             while self._weight > self._capacity:
                 _, dropped = self._entries.popitem(last=False)
                 self._weight -= self._weigh(dropped)

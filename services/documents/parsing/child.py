@@ -33,7 +33,8 @@ def main() -> int:
         reply = {"reason": refusal.reason.value, "message": refusal.message}
     except MemoryError:
         reply = {"reason": RefusalReason.TOO_MUCH_MEMORY.value, "message": "Reading the file needs too much memory."}
-    data = json.dumps(reply, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    # Halves of characters, which some formats can write, are no text: nothing after this could store or send them.
+    data = json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
     with os.fdopen(reply_fd, "wb") as stream:
         stream.write(data)
     return 0

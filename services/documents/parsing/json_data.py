@@ -21,12 +21,14 @@ _MAX_CELL_CHARS: Final = 300
 def parse_json(path: Path) -> ParsedDocument:
     """A file of JSON, or of a JSON value on each line. Raises ParseRefused where it is neither, or empty."""
     text = read_text(path)
+    writer = _Writer()
     try:
         value = _load(text)
-    except (ValueError, RecursionError) as error:
+        writer.write(value, "", 0)
+    except RecursionError as error:
+        raise ParseRefused(RefusalReason.UNREADABLE, "The file's values are nested too deeply.") from error
+    except ValueError as error:
         raise ParseRefused(RefusalReason.UNREADABLE, "The file is damaged: it is not JSON.") from error
-    writer = _Writer()
-    writer.write(value, "", 0)
     document = ParsedDocument("json", blocks=writer.blocks)
     if isinstance(value, Mapping):
         document.title = next((t for key in ("title", "name") if isinstance(t := value.get(key), str)), "")[:300]

@@ -135,6 +135,8 @@ def _check_cluster() -> list[Finding]:
     url = os.environ.get(STORE_URL_VARIABLE, "").strip()
     if not url:
         return []
+    if find_spec("opensearchpy") is None:
+        return [Finding("store", ok=False, detail=f"{STORE_URL_VARIABLE} is set and opensearch-py is not installed")]
     from citemesh.store.opensearch.connection import Connection as Cluster
     from citemesh.store.opensearch.generations import find_drift
 

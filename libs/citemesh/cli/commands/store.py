@@ -95,12 +95,12 @@ def _open_encoder(state: Path) -> tuple[Any, Any]:
 
 
 def _load(name: str) -> Any:
+    """A module of the embedded store, which needs what the extra `server` installs; not where the store is another."""
     if os.environ.get(STORE_URL_VARIABLE, "").strip():
         raise CommandError(
             f"{STORE_URL_VARIABLE} says that the store is on OpenSearch: use the cluster's snapshots. To work on the"
             " embedded store, unset it."
         )
-    """A module of the store, which needs what the extra `server` installs."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

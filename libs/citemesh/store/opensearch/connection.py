@@ -50,10 +50,7 @@ class Connection:
                 if index == self.names.passages:
                     raise store_unavailable("The index of the passages is missing from the cluster.") from None
                 return []
-        if answer["timed_out"] or answer["_shards"]["failed"]:
-            raise store_unavailable("The search did not reach every shard: see the cluster's health.")
-        hits: list[Source] = answer["hits"]["hits"]
-        return hits
+        return read_hits(answer)
 
     def scan(self, index: str, query: Source, order: str, source: Sequence[str], batch: int = 500) -> Iterator[Source]:
         """Everything that matches as of now, by `order`, a field without repetition."""
@@ -62,6 +59,8 @@ class Connection:
             try:
                 point = self.client.create_pit(index=index, params={"keep_alive": "2m"})["pit_id"]
             except NotFoundError:
+                if index == self.names.passages:
+                    raise store_unavailable("The index of the passages is missing from the cluster.") from None
                 return
         try:
             while True:
@@ -70,7 +69,7 @@ class Connection:
                 if after:
                     body["search_after"] = after
                 with as_store_errors():
-                    hits = self.client.search(body=body)["hits"]["hits"]
+                    hits = read_hits(self.client.search(body=body))
                 yield from hits
                 if len(hits) < batch:
                     return
@@ -146,6 +145,14 @@ class Connection:
         if not self._closed:
             self._closed = True
             self.client.close()
+
+
+def read_hits(answer: Source) -> list[Source]:
+    """The hits of one answer. Raises STORE_UNAVAILABLE where it is partial: what is missing would look absent."""
+    if "error" in answer or answer["timed_out"] or answer["_shards"]["failed"]:
+        raise store_unavailable("The search did not reach every shard: see the cluster's health.")
+    hits: list[Source] = answer["hits"]["hits"]
+    return hits
 
 
 @contextmanager

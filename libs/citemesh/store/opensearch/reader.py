@@ -18,7 +18,7 @@ from citemesh.store.encoder_match import REENCODE_REMEDY
 from citemesh.store.labels import canonical_label, section_labels
 from citemesh.store.opensearch import document_reading, searches, visibility
 from citemesh.store.opensearch.catalog import Catalogs
-from citemesh.store.opensearch.connection import Connection
+from citemesh.store.opensearch.connection import Connection, read_hits
 from citemesh.store.opensearch.entries import read_passage
 from citemesh.store.opensearch.generations import read_generation
 from citemesh.store.opensearch.layout import version_of
@@ -171,7 +171,7 @@ class OpenSearchReader:
         if not lines:
             return {}
         answer = self._connection.run(lambda client: client.msearch(index=self._passages, body=lines))
-        return {word: bool(one["hits"]["hits"]) for word, one in zip(words, answer["responses"], strict=True)}
+        return {word: bool(read_hits(one)) for word, one in zip(words, answer["responses"], strict=True)}
 
     def places(self, keys: Sequence[int], passage_ids: Sequence[str], versions: VersionFilter) -> list[Place]:
         """See StoreReader."""

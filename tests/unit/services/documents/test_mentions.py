@@ -86,6 +86,9 @@ def test_what_is_left_out(before: str, written: str, whole: str) -> None:
 
 def test_ranges_end_where_they_cannot_be_counted() -> None:
     assert between("5(a)", "5(d)", 30) == ["5(b)", "5(c)"]
+    assert between("I", "IV", 30) == ["II", "III"]
+    assert between("5(A)", "5(D)", 30) == ["5(B)", "5(C)"]
+    assert between("5(Y)", "5(b)", 30) == []
     assert between("4.2", "5.4", 30) == between("3", "900", 30) == between("5(a)", "6(c)", 30) == []
 
 

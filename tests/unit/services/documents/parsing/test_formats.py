@@ -224,3 +224,19 @@ async def test_a_part_that_is_no_xml_is_refused_in_words(sandbox: ParserSandbox,
             with pytest.raises(ParseRefused) as refused:
                 await sandbox.parse(tmp_path / "upload", name)
             assert refused.value.reason in (RefusalReason.UNREADABLE, RefusalReason.EMPTY), (name, data)
+
+
+async def test_half_a_character_ends_nothing(sandbox: ParserSandbox, tmp_path: Path) -> None:
+    (tmp_path / "upload").write_text(r'{"title": "Lamps \ud800", "note": "Trim the wick \ud83d daily."}')
+    document = await sandbox.parse(tmp_path / "upload", "a.json")
+    texts = [document.title, *(line.text for block in document.blocks for line in block.lines)]
+    assert any("Trim the wick" in text for text in texts)
+    assert all(text.encode("utf-8") for text in texts if text)
+
+
+async def test_json_nested_too_deeply_is_refused_in_words(sandbox: ParserSandbox, tmp_path: Path) -> None:
+    depth = 100_000
+    (tmp_path / "upload").write_text('{"a":' * depth + "1" + "}" * depth)
+    with pytest.raises(ParseRefused) as refused:
+        await sandbox.parse(tmp_path / "upload", "a.json")
+    assert refused.value.reason is RefusalReason.UNREADABLE
