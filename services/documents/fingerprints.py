@@ -1,4 +1,4 @@
-"""Fingerprints of text: an exact one, and one that near duplicates share most bits of."""
+"""A fingerprint of text that near duplicates share most bits of."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ import itertools
 import re
 
 _WORD = re.compile(r"\w+")
-
-
-def hash_text(text: str) -> str:
-    """sha256 of the text's UTF-8, lower-case hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def simhash(text: str) -> int:

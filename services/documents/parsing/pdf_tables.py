@@ -25,7 +25,6 @@ _WIDE_GAP = 1.4
 _STRIP_WIDTH = 0.55  # of the font size: the least width of the empty strip between two columns
 _MAX_HEADER_LINES = 6
 _CROSSED_ROWS = 8  # one row in so many may cross a strip: a title, or a cell over two columns
-_CAPTION_REACH = 45.0  # points between a caption and its table
 
 
 @dataclass(slots=True)

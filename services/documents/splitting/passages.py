@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from citemesh.store.labels import canonical_label
+from citemesh.text.hashes import hash_text
 from citemesh.v1.evidence_pb2 import LineBox, Passage, PassageKind
-from services.documents.fingerprints import hash_text, simhash
+from services.documents.fingerprints import simhash
 from services.documents.language import tell_passage_language
 from services.documents.parsing.blocks import Block, BlockKind, ParsedDocument
 from services.documents.references import find_label, find_references

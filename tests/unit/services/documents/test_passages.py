@@ -8,8 +8,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citemesh.text.hashes import hash_text
 from citemesh.v1.evidence_pb2 import Passage, PassageKind
-from services.documents.fingerprints import hash_text
 from services.documents.parsing.blocks import Block, BlockKind, Line, Page, ParsedDocument
 from services.documents.parsing.markdown import parse_markdown
 from services.documents.parsing.pdf import parse_pdf
