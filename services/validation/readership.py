@@ -10,7 +10,10 @@ from citemesh.v1.answer_pb2 import AnswerWithEvidence
 
 
 class Readership:
-    """Asks the store, which lets a revoke hold at once. Blocks for a fraction of a millisecond a document."""
+    """Asks the store each time, so that a revoke holds at once.
+
+    Blocks while the store reads, once a document: under no lock of the caller's.
+    """
 
     def __init__(self, store: StoreReader) -> None:
         self._store = store

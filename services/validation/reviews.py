@@ -102,7 +102,8 @@ class ReviewQueue:
             verdicts=verdicts,
             create_time=_write_time(now),
         )
-        document_ids = json.dumps(sorted({each.document_id for each in request.evidence if each.document_id}))
+        rests_on = {each.document_id for each in request.evidence if each.document_id}
+        document_ids = json.dumps(sorted(rests_on | find_cited_documents(request.answer)))
         row = (
             *(review.review_id, principal.tenant_id, principal.user_id, review.state),
             *(review.SerializeToString(), document_ids),
@@ -160,30 +161,20 @@ class ReviewQueue:
             raise ServiceError(
                 errors_pb2.ERROR_REASON_PERMISSION_DENIED, f"Only members of {self._reviewer_group} decide reviews."
             )
-        with self._lock, self._connection:
-            review, document_ids = self._find(request.review_id, principal.tenant_id)
-            is_hidden = bool(self._readership.find_unreadable(principal, document_ids))
-            if is_hidden and request.state == ReviewState.REVIEW_STATE_RELEASED:
-                raise ServiceError(
-                    errors_pb2.ERROR_REASON_PERMISSION_DENIED, "Only who may read what the answer rests on releases it."
-                )
-            if review.state != ReviewState.REVIEW_STATE_OPEN:
-                raise ServiceError(
-                    errors_pb2.ERROR_REASON_CONFLICTING_UPDATE, "The review was decided before: list it again."
-                )
-            review.state = request.state
-            review.comment = request.comment
-            review.decided_by = principal.user_id
-            review.decide_time.CopyFrom(_write_time(now))
-            changed = self._connection.execute(
-                "UPDATE reviews SET state = ?, review = ? WHERE review_id = ? AND state = ?",
-                (review.state, review.SerializeToString(), review.review_id, ReviewState.REVIEW_STATE_OPEN),
-            ).rowcount
-            if changed == 0:
-                # Another process shares the file and was faster.
-                raise ServiceError(
-                    errors_pb2.ERROR_REASON_CONFLICTING_UPDATE, "The review was decided before: list it again."
-                )
+        review, document_ids = self._find(request.review_id, principal.tenant_id)
+        is_hidden = bool(self._readership.find_unreadable(principal, document_ids))
+        if is_hidden and request.state == ReviewState.REVIEW_STATE_RELEASED:
+            raise ServiceError(
+                errors_pb2.ERROR_REASON_PERMISSION_DENIED, "Only who may read what the answer rests on releases it."
+            )
+        review.state = request.state
+        review.comment = request.comment
+        review.decided_by = principal.user_id
+        review.decide_time.CopyFrom(_write_time(now))
+        if not self._end(review):
+            raise ServiceError(
+                errors_pb2.ERROR_REASON_CONFLICTING_UPDATE, "The review was decided before: list it again."
+            )
         if is_hidden:
             _hide(review)
         return review
@@ -217,17 +208,20 @@ class ReviewQueue:
 
     def _find(self, review_id: str, tenant_id: str) -> tuple[Review, set[str]]:
         """The review and the documents that its answer rests on."""
-        with closing(
-            self._connection.execute(
-                "SELECT review, document_ids FROM reviews WHERE review_id = ? AND tenant_id = ?",
-                (review_id, tenant_id),
-            )
-        ) as cursor:
+        query = "SELECT review, document_ids FROM reviews WHERE review_id = ? AND tenant_id = ?"
+        with self._lock, closing(self._connection.execute(query, (review_id, tenant_id))) as cursor:
             row = cursor.fetchone()
         if row is None:
             raise ServiceError(errors_pb2.ERROR_REASON_REVIEW_NOT_FOUND, "No such review.", review_id=review_id[:64])
         review = Review.FromString(row[0])
         return review, _read_documents(review, row[1])
+
+    def _end(self, review: Review) -> bool:
+        """Write the decision; False where somebody else, perhaps of another process, decided before."""
+        statement = "UPDATE reviews SET state = ?, review = ? WHERE review_id = ? AND state = ?"
+        values = (review.state, review.SerializeToString(), review.review_id, ReviewState.REVIEW_STATE_OPEN)
+        with self._lock, self._connection:
+            return self._connection.execute(statement, values).rowcount > 0
 
     def _is_reviewer(self, principal: Principal) -> bool:
         return self._reviewer_group in principal.groups

@@ -60,9 +60,13 @@ async def start(context: StartContext) -> ValidationService:
         raise ConfigurationError(f"{error}; or set CITEMESH_VALIDATION_ENCODER_ENABLED=false") from error
     folder = context.state_dir / STATE_FOLDER
     readership = Readership(await asyncio.to_thread(open_reader, context.state_dir, context.environ))
-    reviews = await asyncio.to_thread(
-        ReviewQueue, folder, readership, settings.reviewer_group, settings.max_review_count
-    )
+    try:
+        reviews = await asyncio.to_thread(
+            ReviewQueue, folder, readership, settings.reviewer_group, settings.max_review_count
+        )
+    except BaseException:
+        readership.close()
+        raise
     reviews_open = context.metrics.gauge(names.REVIEWS_OPEN)
     reviews_open.set(await asyncio.to_thread(reviews.count_open))
     handler = ValidationHandler(

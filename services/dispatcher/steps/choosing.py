@@ -70,7 +70,7 @@ async def _check_chosen(run: CurrentPass) -> Sequence[retrieval_pb2.PassageCheck
     """How all that may become evidence stands: as this pass found it a moment ago, or else as it is read now."""
     gathered = run.result.gathered
     is_fresh = run.stages.clock() - run.started <= run.settings.max_check_age_s
-    if not is_fresh or any(gathered.found_in.get(item) != run.state.number for item in gathered.chosen):
+    if not is_fresh or not run.found.issuperset(gathered.chosen):
         return await run.stages.check_passages(gathered.chosen)
     return [found_current(gathered.candidates[item].passage) for item in gathered.chosen]
 

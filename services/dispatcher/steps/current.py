@@ -34,6 +34,9 @@ class CurrentPass:
     result: PassResult = field(init=False)
     started: float = field(init=False)
     follow_up: query_pb2.FollowUpDecision | None = None
+    found: set[str] = field(default_factory=set)
+    """Passages that this pass itself has read from the store, whoever found them before."""
+
     required: tuple[str, ...] = ()
     """Passages that this pass led to and that the context must hold."""
 
@@ -63,6 +66,7 @@ class CurrentPass:
 
     def gather(self, candidates: Sequence[evidence_pb2.Candidate]) -> None:
         """Add what a step has found."""
+        self.found.update(candidate.passage.passage_id for candidate in candidates)
         self.result.gathered = add_candidates(self.result.gathered, candidates, self.state.number)
 
     def keep_evidence(self, evidence: Sequence[evidence_pb2.Evidence]) -> None:

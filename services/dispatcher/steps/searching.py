@@ -54,6 +54,8 @@ async def search(run: CurrentPass, settings: Settings) -> None:
     if not queries and not (is_first and run.result.gathered.rankings):
         return
     response = await _retrieve(run, queries, settings.get("max_candidates", run.settings.max_candidates))
+    if response is None:
+        return
     if is_first:
         # The early look's rankings are part of this fusion, so its own order is superseded.
         run.result.gathered = replace(run.result.gathered, candidates={}, found_in={})
@@ -72,8 +74,8 @@ def _follow_up_queries(run: CurrentPass, decision: query_pb2.FollowUpDecision) -
 
 async def _retrieve(
     run: CurrentPass, queries: Sequence[retrieval_pb2.LegQuery], max_candidates: int
-) -> retrieval_pb2.RetrieveResponse:
-    """The legs asked for; where they are down, what was found before, or else the leg that was not asked."""
+) -> retrieval_pb2.RetrieveResponse | None:
+    """The legs asked for, or else the leg that was not asked; None where they are down and what was found stands."""
     known = run.result.gathered
     retrieve = partial(
         run.stages.retrieve,
@@ -85,7 +87,7 @@ async def _retrieve(
         return await retrieve(queries, prior_rankings=known.rankings)
     except StageError:
         if known.candidates:
-            return retrieval_pb2.RetrieveResponse(candidates=known.candidates.values(), rankings=known.rankings)
+            return None
         if any(ranking.passages for ranking in known.rankings):
             return await retrieve((), prior_rankings=known.rankings)
         others = [query for query in swap_legs(queries) if query not in queries]

@@ -11,6 +11,7 @@ from citemesh.v1 import (
     activation_pb2,
     answer_pb2,
     dispatcher_pb2,
+    errors_pb2,
     evidence_pb2,
     generation_pb2,
     history_pb2,
@@ -148,13 +149,28 @@ steps:
   - {id: answer, type: answer_generator, processor: grounded, settings: {rules: Be brief.}}
 """
 
+REFERENCES_FIRST = """\
+name: {name}
+steps:
+  - {{id: understand, type: query_optimizer, processor: understand, on_failure: continue}}
+  - {{id: references, type: retriever, processor: references}}{search}
+  - {{id: rerank, type: context_optimizer, processor: rerank}}
+  - {{id: assemble, type: context_optimizer, processor: assemble}}
+  - {{id: answer, type: answer_generator, processor: grounded}}
+"""
+SEARCH = "\n  - {id: search, type: retriever, processor: hybrid}"
+
 
 @pytest.fixture
 async def following(tmp_path: Path) -> AsyncIterator[FakeMesh]:
-    """A mesh with a pipeline that decides on a second search, and has neither reranker nor quality gate."""
+    """A mesh with more pipelines: one decides on a second search and has neither reranker nor quality gate; the others
+    begin with what the early look has found."""
     folder = tmp_path / "pipelines"
     folder.mkdir()
     (folder / "follow.yaml").write_text(FOLLOW_UP, encoding="utf-8")
+    for name, search in (("no_search", ""), ("late_search", SEARCH)):
+        text = REFERENCES_FIRST.format(name=name, search=search)
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     plan = question_pb2.RetrievalPlan(main_query="alarms", anchor_keywords=["alarm"])
     mesh = FakeMesh(parse=lambda question: parsed(question, retrieval=plan))
     async with running(mesh, tmp_path, CITEMESH_DISPATCHER_PIPELINES_DIR=str(folder)) as mesh:
@@ -197,6 +213,22 @@ async def test_a_pipeline_of_few_steps_keeps_the_rules_of_all(following: FakeMes
     generate = following.requests("Generate")[0]
     assert generate.rules == "Be brief."
     assert len(generate.history) == 1
+
+
+async def test_what_only_the_early_look_has_read_is_checked_by_the_gate(following: FakeMesh) -> None:
+    response = await ask(following, pipeline="no_search", budget={"max_iterations": 1})
+    assert response.outcome == answer_pb2.ANSWER_OUTCOME_ANSWERED
+    names = [name for name, _ in following.calls]
+    assert names.count("Retrieve") == 1
+    assert "GetPassages" in names[: names.index("Generate")]
+
+
+async def test_what_stands_in_for_a_failed_search_is_checked_by_the_gate(following: FakeMesh) -> None:
+    following.failures["Retrieve:2"] = errors_pb2.ERROR_REASON_INTERNAL
+    response = await ask(following, pipeline="late_search", budget={"max_iterations": 1})
+    assert response.outcome == answer_pb2.ANSWER_OUTCOME_ANSWERED
+    names = [name for name, _ in following.calls]
+    assert "GetPassages" in names[: names.index("Generate")]
 
 
 async def test_a_broken_pipeline_stops_the_start_and_names_the_line(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,28 @@ def test_a_reviewer_who_may_not_read_the_source_sees_that_there_is_one_and_no_mo
     )
     assert (rejected.decided_by, rejected.HasField("answer")) == ("olaf", False)
     assert show(queue, REVIEWER).HasField("answer")
+
+
+def test_what_an_answer_cites_beyond_its_evidence_counts_too(queue: ReviewQueue) -> None:
+    source = evidence("Leave is 25 days.", document_id="leave")
+    unsent = evidence(SALARIES, number=2, document_id="salaries")
+    sent = request("When?", [claim(SALARIES, cite(unsent)), claim(source.text, cite(source), number=2)], [source])
+    assert queue.add(sent, [], ASKER, NOW)
+    assert show(queue, REVIEWER).HasField("answer")
+    assert not show(queue, OUTSIDER).HasField("answer")
+
+
+def test_a_store_that_takes_its_time_holds_up_nobody_else(library: Library) -> None:
+    class Asking(Readership):
+        def find_unreadable(self, principal: Principal, document_ids: Iterable[str]) -> set[str]:
+            with ThreadPoolExecutor(1) as others:
+                assert others.submit(slow.count_open).result(timeout=5) == 1
+            return super().find_unreadable(principal, document_ids)
+
+    slow = ReviewQueue(library.state_dir / "validation", Asking(library.reader), "reviewers", 100)
+    review_id = withhold(slow)
+    slow.decide(DecideReviewRequest(review_id=review_id, state=ReviewState.REVIEW_STATE_RELEASED), REVIEWER, NOW)
+    slow.close()
 
 
 def test_a_revoke_holds_for_what_was_released_before(queue: ReviewQueue, library: Library) -> None:
