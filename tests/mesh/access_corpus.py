@@ -107,12 +107,6 @@ class Corpus:
     passages: dict[str, list[Passage]] = dataclasses.field(default_factory=dict)
 
 
-def writer_of(paper: Paper) -> Principal:
-    """A caller who may read the paper, and so store it again; for a paper of nobody, whoever stores it first."""
-    user = paper.users[0] if paper.users else "writer"
-    return Principal(paper.tenant_id, user, frozenset(paper.groups))
-
-
 def ingest_papers(mesh: Mesh) -> Corpus:
     """Stores every paper and reads its passages back as one who may, before it is closed to them."""
     corpus = Corpus()

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import openai
@@ -19,6 +20,7 @@ from citemesh.v1 import budget_pb2, errors_pb2
 
 Value = TypeVar("Value")
 Message = dict[str, str]
+Create = Callable[[dict[str, Any]], Awaitable[Any]]
 Check = Callable[[dict[str, Any]], Value]
 """Turns the model's object into a value; raises SchemaError, in words that the model can act on."""
 OnText = Callable[[str], Awaitable[None]]
@@ -91,10 +93,11 @@ class LlmClient:
         """
         attempts = min(self.endpoint.max_attempt_count, max_call_count or self.endpoint.max_attempt_count)
         ends_at = None if timeout_s is None else time.monotonic() + timeout_s
+        limits = _Limits(ends_at, max_call_count, max_token_count)
         messages = list(task.messages)
         cost = budget_pb2.Cost()
         for _ in range(attempts):
-            output = await self._call(task, messages, ends_at, max_token_count, on_text, cost)
+            output = await self._call(task, messages, limits, on_text, cost)
             try:
                 value = task.check(parse_object(output.text, output.finish_reason))
             except SchemaError as error:
@@ -102,9 +105,7 @@ class LlmClient:
                 _log.info("llm_output_invalid", task=task.name, finish_reason=output.finish_reason)
                 messages = [*task.messages, *_ask_again(output.text, str(error))]
                 on_text = None  # what was shown of a broken attempt is not shown twice
-                if max_token_count is not None and _spent(cost) >= max_token_count:
-                    break
-                if max_call_count and cost.model_call_count >= max_call_count:
+                if limits.are_spent(cost):
                     break
                 continue
             self._on_call("ok", output.cost)
@@ -119,22 +120,22 @@ class LlmClient:
         self,
         task: JsonTask[Value],
         messages: list[Message],
-        ends_at: float | None,
-        max_token_count: int | None,
+        limits: _Limits,
         on_text: OnText | None,
         cost: budget_pb2.Cost,
     ) -> _Output:
-        left_s = (
-            self.endpoint.timeout_s if ends_at is None else min(self.endpoint.timeout_s, ends_at - time.monotonic())
-        )
+        left_s = self.endpoint.timeout_s
+        if limits.ends_at is not None:
+            left_s = min(left_s, limits.ends_at - time.monotonic())
         if left_s < _MORE_TIME_THAN_NOTHING_S:
             raise _timeout()
         if cost.model_call_count:
             self._on_retry()
         cost.model_call_count += 1
         async with self._mapped_errors(), asyncio.timeout(left_s):
-            options = self._options(task, messages, left_s, max_token_count, cost)
-            output = await (self._read_stream(options, on_text, cost) if on_text else self._read_whole(options, cost))
+            options = self._options(task, messages, left_s, limits, cost)
+            create = partial(self._create, limits=limits, cost=cost)
+            output = await (_read_stream(create, options, on_text) if on_text else _read_whole(create, options))
         cost.prompt_token_count += output.cost.prompt_token_count
         cost.completion_token_count += output.cost.completion_token_count
         return output
@@ -144,64 +145,35 @@ class LlmClient:
         task: JsonTask[Value],
         messages: list[Message],
         left_s: float,
-        max_token_count: int | None,
+        limits: _Limits,
         cost: budget_pb2.Cost,
     ) -> dict[str, Any]:
         room = self.endpoint.max_output_token_count
-        if max_token_count is not None:
-            room = max(1, min(room, max_token_count - _spent(cost)))
+        if limits.max_token_count is not None:
+            room = max(1, min(room, limits.max_token_count - _spent(cost)))
         strict = {"type": "json_schema", "json_schema": {"name": task.name, "schema": task.schema, "strict": True}}
         return {
             "model": self.endpoint.model,
             "messages": messages,
-            "temperature": self.endpoint.temperature,
+            "temperature": 0.0,
             "max_tokens": room,
             "timeout": left_s,
             "response_format": strict if self._takes_schema else {"type": "json_object"},
         }
 
-    async def _create(self, options: dict[str, Any], cost: budget_pb2.Cost) -> Any:
+    async def _create(self, options: dict[str, Any], limits: _Limits, cost: budget_pb2.Cost) -> Any:
         """The server's response or stream; asked once more for plain JSON where it refuses a schema."""
         try:
             return await self._client.chat.completions.create(**options)
         except openai.BadRequestError:
-            if options["response_format"]["type"] != "json_schema":
+            if options["response_format"]["type"] != "json_schema" or limits.are_spent(cost):
                 raise
         # Not every server knows json_schema; the check on our side holds either way. The refused call counts too.
         self._on_call("error", budget_pb2.Cost(model_call_count=1))
-        self._takes_schema = False
         cost.model_call_count += 1
-        return await self._client.chat.completions.create(**{**options, "response_format": {"type": "json_object"}})
-
-    async def _read_whole(self, options: dict[str, Any], cost: budget_pb2.Cost) -> _Output:
-        response = await self._create(options, cost)
-        if not response.choices:
-            return _Output("", "empty", _read_usage(response.usage))
-        choice = response.choices[0]
-        refused = getattr(choice.message, "refusal", None)
-        return _Output(
-            "" if refused else choice.message.content or "",
-            "refusal" if refused else choice.finish_reason or "",
-            _read_usage(response.usage),
-        )
-
-    async def _read_stream(self, options: dict[str, Any], on_text: OnText, cost: budget_pb2.Cost) -> _Output:
-        parts: list[str] = []
-        finish_reason = ""
-        usage: Any = None
-        stream = await self._create({**options, "stream": True, "stream_options": {"include_usage": True}}, cost)
-        try:
-            async for chunk in stream:
-                usage = chunk.usage or usage
-                if not chunk.choices:
-                    continue
-                finish_reason = chunk.choices[0].finish_reason or finish_reason
-                if chunk.choices[0].delta.content:
-                    parts.append(chunk.choices[0].delta.content)
-                    await on_text("".join(parts))
-        finally:
-            await stream.close()
-        return _Output("".join(parts), finish_reason, _read_usage(usage))
+        plain = await self._client.chat.completions.create(**{**options, "response_format": {"type": "json_object"}})
+        self._takes_schema = False  # it was the schema, not the request, that was refused
+        return plain
 
     @asynccontextmanager
     async def _mapped_errors(self) -> AsyncIterator[None]:
@@ -221,10 +193,58 @@ class LlmClient:
 
 
 @dataclass(frozen=True, slots=True)
+class _Limits:
+    """What all attempts together may take; None: no limit."""
+
+    ends_at: float | None
+    """By time.monotonic()."""
+    max_call_count: int | None
+    max_token_count: int | None
+
+    def are_spent(self, cost: budget_pb2.Cost) -> bool:
+        """Whether no further call may be made."""
+        if self.max_token_count is not None and _spent(cost) >= self.max_token_count:
+            return True
+        return self.max_call_count is not None and cost.model_call_count >= self.max_call_count
+
+
+@dataclass(frozen=True, slots=True)
 class _Output:
     text: str
     finish_reason: str
     cost: budget_pb2.Cost
+
+
+async def _read_whole(create: Create, options: dict[str, Any]) -> _Output:
+    response = await create(options)
+    if not response.choices:
+        return _Output("", "empty", _read_usage(response.usage))
+    choice = response.choices[0]
+    refused = getattr(choice.message, "refusal", None)
+    return _Output(
+        "" if refused else choice.message.content or "",
+        "refusal" if refused else choice.finish_reason or "",
+        _read_usage(response.usage),
+    )
+
+
+async def _read_stream(create: Create, options: dict[str, Any], on_text: OnText) -> _Output:
+    parts: list[str] = []
+    finish_reason = ""
+    usage: Any = None
+    stream = await create({**options, "stream": True, "stream_options": {"include_usage": True}})
+    try:
+        async for chunk in stream:
+            usage = chunk.usage or usage
+            if not chunk.choices:
+                continue
+            finish_reason = chunk.choices[0].finish_reason or finish_reason
+            if chunk.choices[0].delta.content:
+                parts.append(chunk.choices[0].delta.content)
+                await on_text("".join(parts))
+    finally:
+        await stream.close()
+    return _Output("".join(parts), finish_reason, _read_usage(usage))
 
 
 def _timeout() -> ServiceError:

@@ -18,4 +18,3 @@ class Endpoint:
     max_attempt_count: int = 2
     """Calls made until the output fits its schema."""
     max_output_token_count: int = 1200
-    temperature: float = 0.0

@@ -152,6 +152,26 @@ async def test_a_refused_schema_spends_a_call_of_the_budget() -> None:
     assert len(script.requests) == 3
 
 
+async def test_a_budget_of_one_call_makes_one() -> None:
+    with serve(Reply(status=400), '{"number": 7}') as script:
+        client = connect(script.base_url)
+        with pytest.raises(ServiceError) as raised:
+            await client.complete(TASK, max_call_count=1)
+        await client.close()
+    assert raised.value.reason == errors_pb2.ERROR_REASON_LLM_UNAVAILABLE
+    assert len(script.requests) == 1
+
+
+async def test_a_request_that_is_refused_either_way_says_nothing_about_schemas() -> None:
+    with serve(Reply(status=400), Reply(status=400), '{"number": 7}') as script:
+        client = connect(script.base_url)
+        with pytest.raises(ServiceError):
+            await client.complete(TASK)
+        assert (await client.complete(TASK)).value == 7
+        await client.close()
+    assert script.requests[2]["response_format"]["type"] == "json_schema"
+
+
 async def test_each_call_is_told() -> None:
     told: list[tuple[str, int]] = []
     with serve("no", '{"number": 7}') as script:

@@ -248,6 +248,6 @@ def test_any_text_is_understood_the_same_way_twice(text: str) -> None:
     "text", ["a " * 2000, "?" * 4000, "the " * 1000, "A and B, " * 400, "which of " * 440, "-" * 4000]
 )
 def test_long_texts_do_not_take_long(text: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     understand(text[:4000])
-    assert time.perf_counter() - start < 1.0
+    assert time.thread_time() - start < 1.0
