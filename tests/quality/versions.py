@@ -1,6 +1,6 @@
 """The text in force on a day is returned, the later or withdrawn never: regulations, manuals and questions with a day.
 
-    python -m tests.quality versions [--state-dir DIR]
+    python -m tests.quality versions [--state-dir DIR] [--opensearch]
 
 Each text that changed between two versions is asked for by its own words, on a day of the old version and on one of
 the new. Counted are the texts found among the first 50 passages, and passages of any version not in force that day.
@@ -15,6 +15,7 @@ import gzip
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import Any, Final
 import grpc.aio
 
 from citemesh.auth.principal import Principal, acting_as
+from citemesh.config.paths import STORE_URL_VARIABLE
 from citemesh.evaluation.question_set import Question, StoredFile, read_question_set
 from citemesh.evaluation.run import ingest_stores
 from citemesh.rpc.calls import call
@@ -33,6 +35,7 @@ from citemesh.v1.evidence_pb2 import Passage
 from services.documents.service import SPEC as DOCUMENTS
 from services.retrieval.service import SPEC as RETRIEVAL
 from tests.conftest import REPO
+from tests.opensearch_server.server import running_server
 from tests.quality.retrieval_recall import LEGS, find_ranks, fold, with_plain_ids
 
 DATA: Final = REPO.parent / "shared" / "data"
@@ -276,4 +279,10 @@ def main(arguments: list[str]) -> int:
     """Exit status 1 where a text in force is missed, or another is returned."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--state-dir", type=Path, default=REPO / "build" / "quality" / "versions")
-    return asyncio.run(run(parser.parse_args(arguments).state_dir))
+    parser.add_argument("--opensearch", action="store_true", help="over a server that is started for it, anew each time")
+    options = parser.parse_args(arguments)
+    if not options.opensearch:
+        return asyncio.run(run(options.state_dir))
+    with tempfile.TemporaryDirectory(prefix="versions-") as folder, running_server(Path(folder) / "server") as address:
+        os.environ[STORE_URL_VARIABLE] = address
+        return asyncio.run(run(Path(folder)))
