@@ -8,6 +8,7 @@ from typing import Final
 from citemesh.rpc.errors import ServiceError, invalid_fields
 from citemesh.rpc.request_checks import (
     Violation,
+    find_enum_violations,
     find_history_violations,
     find_length_violations,
     find_question_violations,
@@ -66,7 +67,8 @@ def check_explain(request: dispatcher_pb2.ExplainRequest) -> None:
 
 
 def check_replay(request: dispatcher_pb2.ReplayRequest) -> None:
-    """Raise ServiceError RECORD_INCOMPLETE listing what the record lacks."""
+    """Raise ServiceError: INVALID_FIELD for unknown names, RECORD_INCOMPLETE listing what the record lacks."""
+    raise_for(find_enum_violations("recorded", request.recorded))
     missing = find_missing(request.recorded)
     if missing:
         raise invalid_fields(

@@ -9,6 +9,7 @@ from citemesh.rpc.request_checks import (
     MAX_TEXT_LENGTH,
     Violation,
     find_count_violations,
+    find_enum_violations,
     find_evidence_violations,
     find_id_violations,
     find_length_violations,
@@ -38,8 +39,10 @@ def check_validate(request: validation_pb2.ValidateRequest) -> None:
 
 def check_list_reviews(request: validation_pb2.ListReviewsRequest) -> None:
     """Raise ServiceError INVALID_FIELD listing what is wrong."""
+    violations = list(find_enum_violations("", request))
     if not 0 <= request.page_size <= MAX_PAGE_SIZE:
-        raise_for([("page_size", f"must be 0 to {MAX_PAGE_SIZE}")])
+        violations.append(("page_size", f"must be 0 to {MAX_PAGE_SIZE}"))
+    raise_for(violations)
 
 
 def check_decide_review(request: validation_pb2.DecideReviewRequest) -> None:

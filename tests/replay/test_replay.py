@@ -166,3 +166,15 @@ async def test_an_incomplete_record_is_refused(
     status = read_status(caught.value)
     assert status is not None
     assert [path for path, _ in read_field_violations(status)] == [f"recorded.{field}"]
+
+
+async def test_a_record_with_names_that_nobody_knows_is_refused(
+    mesh: FakeMesh, recorded: dispatcher_pb2.AnswerResponse
+) -> None:
+    recorded.history[0].signals.gate = 99  # type: ignore[assignment]  # what a forged record may hold
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await mesh.stub.Replay(dispatcher_pb2.ReplayRequest(recorded=recorded), metadata=METADATA)
+    assert error_reason(caught.value) == errors_pb2.ERROR_REASON_INVALID_FIELD
+    status = read_status(caught.value)
+    assert status is not None
+    assert [path for path, _ in read_field_violations(status)] == ["recorded.history[0].signals.gate"]

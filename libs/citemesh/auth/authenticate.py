@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import structlog
 
+from citemesh.auth.ids import is_id
 from citemesh.auth.keys import KeyFileError, from_jwks_file, from_pem_file, from_secret
 from citemesh.auth.principal import (
     AUTHORIZATION_KEY,
@@ -26,7 +27,6 @@ from citemesh.v1 import errors_pb2
 
 _log = structlog.get_logger(__name__)
 
-_MAX_ID_CHARACTERS = 256
 _MAX_KNOWN_CALLERS = 2048
 _OPEN_PREFIX = "x-citemesh-"
 
@@ -133,8 +133,9 @@ def _decode_id(encoded: str | None, default: str) -> str:
         decoded = unquote(encoded, errors="strict")
     except UnicodeDecodeError:
         decoded = ""
-    if not decoded.strip() or len(decoded) > _MAX_ID_CHARACTERS:
+    if not is_id(decoded):
         raise ServiceError(
-            errors_pb2.ERROR_REASON_UNAUTHENTICATED, "x-citemesh-* values are 1 to 256 percent-encoded characters."
+            errors_pb2.ERROR_REASON_UNAUTHENTICATED,
+            "x-citemesh-* values are 1 to 256 percent-encoded characters, no control characters among them.",
         )
     return decoded

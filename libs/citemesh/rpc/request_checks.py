@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from citemesh.rpc.errors import invalid_fields
@@ -99,6 +100,20 @@ def find_evidence_violations(field: str, evidence: Sequence[Evidence]) -> Iterat
     yield from find_id_violations(field, "evidence_id", [each.evidence_id for each in read])
     for index, each in enumerate(read):
         yield from find_length_violations(f"{field}[{index}].text", each.text, MAX_TEXT_LENGTH)
+
+
+def find_enum_violations(field: str, message: Message) -> Iterator[Violation]:
+    """Where the message, or one within it, holds a number that none of an enum's names stands for."""
+    for descriptor, value in message.ListFields():
+        name = f"{field}.{descriptor.name}" if field else descriptor.name
+        values = value if descriptor.is_repeated else [value]
+        if descriptor.enum_type is not None:
+            known = descriptor.enum_type.values_by_number
+            if any(number not in known for number in values):
+                yield name, f"is no known {descriptor.enum_type.name}"
+        elif descriptor.message_type is not None and not descriptor.message_type.GetOptions().map_entry:
+            for index, each in enumerate(values):
+                yield from find_enum_violations(f"{name}[{index}]" if descriptor.is_repeated else name, each)
 
 
 def find_scope_violations(field: str, scope: Scope) -> Iterator[Violation]:

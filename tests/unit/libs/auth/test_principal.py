@@ -14,7 +14,7 @@ from citemesh.rpc.errors import ServiceError
 from citemesh.v1 import errors_pb2
 
 OPEN = {"CITEMESH_AUTH_MODE": "open"}
-names = st.text(min_size=1, max_size=30).filter(str.strip)
+names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=30).filter(str.strip)
 
 
 def test_open_mode_warns() -> None:
@@ -33,6 +33,14 @@ def test_open_metadata_says_what_it_was_made_of(tenant: str, user: str, groups: 
     metadata = open_metadata(principal)
     assert all(value.isascii() for _, value in metadata)
     assert BY_NAME.authenticate(metadata).principal == principal
+
+
+@pytest.mark.parametrize("key", ["x-citemesh-tenant", "x-citemesh-user", "x-citemesh-groups"])
+@pytest.mark.parametrize("name", ["hr%00evil", "hr%0Aevil", "hr%E2%80%A8evil"])
+def test_names_that_some_readers_would_cut_short_are_refused(key: str, name: str) -> None:
+    with pytest.raises(ServiceError) as caught:
+        BY_NAME.authenticate([(key, name)])
+    assert caught.value.reason == errors_pb2.ERROR_REASON_UNAUTHENTICATED
 
 
 def test_who_names_nobody_is_anonymous_without_groups() -> None:

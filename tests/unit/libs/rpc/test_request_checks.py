@@ -7,7 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from citemesh.rpc import request_checks as checks
 from citemesh.rpc.errors import ServiceError
-from citemesh.v1 import errors_pb2, evidence_pb2, question_pb2
+from citemesh.v1 import dispatcher_pb2, errors_pb2, evidence_pb2, question_pb2
 from citemesh.v1.question_pb2 import Scope, Turn
 
 ASSISTANT = question_pb2.ROLE_ASSISTANT
@@ -72,3 +72,16 @@ def test_lists_have_bounds() -> None:
     assert not fields(checks.find_count_violations("queries", 4, 4, min_count=1))
     assert fields(checks.find_count_violations("queries", 0, 4, min_count=1)) == ["queries"]
     assert fields(checks.find_count_violations("queries", 5, 4)) == ["queries"]
+
+
+def test_enum_numbers_without_a_name_are_found_wherever_they_stand() -> None:
+    recorded = dispatcher_pb2.AnswerResponse(outcome=1)  # type: ignore[arg-type]  # a known number
+    recorded.history.add(trigger=1)
+    assert not fields(checks.find_enum_violations("recorded", recorded))
+    recorded.outcome = 77  # type: ignore[assignment]  # what a forged record may hold
+    recorded.history.add().signals.gate = 99  # type: ignore[assignment]  # the same
+    found = list(checks.find_enum_violations("recorded", recorded))
+    assert found == [
+        ("recorded.outcome", "is no known AnswerOutcome"),
+        ("recorded.history[1].signals.gate", "is no known GateDecision"),
+    ]
