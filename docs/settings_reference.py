@@ -34,8 +34,6 @@ PLAIN = """## Variables of no class
 |---|---|---|
 | CITEMESH_STATE_DIR | `citemesh` in the user's data directory \
 | Where a mesh keeps documents, index, reviews and socket. |
-| CITEMESH_STORE_URL | none | `http://HOST:9200/PREFIX`: documents and passages on an OpenSearch cluster; none: the \
-embedded store in the state directory. |
 | CITEMESH_MODELS_DIR | `citemesh/models` in the user's cache directory | Where models are fetched to and read from. |
 | CITEMESH_&lt;NAME&gt;_ADDRESS | none | Where the service NAME (such as QUERY) is: `host:port`, `dns:///name:port` \
 or `unix:/path`. For services that a process needs and does not host. |

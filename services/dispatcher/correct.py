@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from citemesh.text.citation_marks import free_citation_marks
 from citemesh.v1 import answer_pb2, evidence_pb2
 
 
@@ -49,7 +50,7 @@ def tell(claims: Iterable[answer_pb2.Claim]) -> str:
     for claim in claims:
         markers = "".join(f"[{number + place}]" for place in range(1, len(claim.citations) + 1))
         number += len(claim.citations)
-        lines.append(f"{claim.text} {markers}".strip())
+        lines.append(f"{free_citation_marks(claim.text)} {markers}".strip())
     return "\n".join(lines)
 
 

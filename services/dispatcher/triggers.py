@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from citemesh.v1 import activation_pb2, answer_pb2, history_pb2, question_pb2, retrieval_pb2
+from citemesh.v1 import activation_pb2, answer_pb2, document_pb2, history_pb2, question_pb2, retrieval_pb2
 from services.dispatcher.state import Case, Proposal
 from services.dispatcher.words import active_patterns, fold, reference_words
 
@@ -130,8 +130,18 @@ def _pages_without_text(case: Case, now: history_pb2.PassSignals) -> tuple[answe
     return tuple(
         answer_pb2.PageRef(document_id=profile.document_id, page_number=number)
         for profile in case.scope.profiles
-        for number in profile.pages_without_text
+        for number in sorted({*profile.pages_without_text} - _read_in_vain(profile))
     )
+
+
+def _read_in_vain(profile: document_pb2.DocumentProfile) -> set[int]:
+    """Pages that OCR was tried on; those that it had no time for may still be read."""
+    out_of_time = document_pb2.PAGE_READING_OUTCOME_OUT_OF_TIME
+    return {
+        reading.page_number
+        for reading in profile.page_readings
+        if reading.strategy == document_pb2.PARSING_STRATEGY_OCR and reading.outcome != out_of_time
+    }
 
 
 def _search_for_parts(case: Case, now: history_pb2.PassSignals) -> Proposal | None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import hashlib
 import importlib
 import logging
 import os
 import pickle
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,10 +19,10 @@ from prometheus_client import CollectorRegistry
 
 from citemesh.auth.principal import Principal
 from citemesh.config.load import load_settings
+from citemesh.files.repeats import find_repeated, hash_file
 from citemesh.models.runtime import limit_cores
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import StoredVersion, StoreReader, StoreWriter
-from citemesh.store.versions import find_same
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import errors_pb2
 from citemesh.v1.document_pb2 import Document
@@ -34,6 +33,7 @@ from services.documents.headers import check_header
 from services.documents.ingest import Ingester
 from services.documents.parsing.sandbox import ParserSandbox
 from services.documents.reading import DocumentReader, ReadDocument
+from services.documents.scanned import share_for_ocr
 from services.documents.settings import DocumentsSettings
 from services.documents.uploads import Upload
 
@@ -66,8 +66,9 @@ class FileResult:
 class FileReader:
     """Reads and encodes files as the documents service does. One per worker process, each on one core."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], timeout_s: float | None = None) -> None:
         limit_cores(1)
+        self._timeout_s = timeout_s
         settings = load_settings(DocumentsSettings, environ)
         _, self._encoder = open_passage_encoder(environ)
         self._folder = tempfile.TemporaryDirectory(prefix="citemesh-bulk-")
@@ -87,7 +88,7 @@ class FileReader:
         """From {"path", "header"} to {"result"}: a FileResult as bytes."""
         path = Path(row["path"])
         try:
-            result = self._runner.run(self._read(path, IngestHeader.FromString(row["header"])))
+            result = self._runner.run(self._read_in_time(path, IngestHeader.FromString(row["header"])))
         except OSError as error:
             result = FileResult(
                 path, failure=Failure(errors_pb2.ERROR_REASON_UNSPECIFIED, error.strerror or "it cannot be read", {})
@@ -96,16 +97,31 @@ class FileReader:
             result = FileResult(path, failure=Failure(error.reason, error.message, dict(error.metadata)))
         return {"result": pickle.dumps(result)}
 
+    async def _read_in_time(self, path: Path, header: IngestHeader) -> FileResult:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._read(path, header)
+        except TimeoutError:
+            reason = errors_pb2.ERROR_REASON_DEADLINE_EXCEEDED
+            message = f"Reading the file takes more than the {self._timeout_s:g} seconds allowed."
+            return FileResult(path, failure=Failure(reason, message, {}))
+
     async def _read(self, path: Path, header: IngestHeader) -> FileResult:
         content_hash, _ = _measure(path, self._max_size_bytes)
-        read = await self._reader.read(path, header.file_name, header.password)
+        read = await self._reader.read(path, header.file_name, header.password, ocr_s=share_for_ocr(self._timeout_s))
         return FileResult(path, content_hash, read, await self._encoder.encode(read.passages))
 
 
 def read_files(
-    files: Sequence[tuple[Path, IngestHeader]], environ: Mapping[str, str], address: str | None
-) -> Iterator[FileResult]:
+    files: Sequence[tuple[Path, IngestHeader]],
+    environ: Mapping[str, str],
+    address: str | None,
+    at_once: int | None = None,
+    timeout_s: float | None = None,
+) -> Generator[FileResult, None, None]:
     """Read files on a local Ray (`address` None) or a cluster, and give each as soon as it is there, in any order.
+
+    At most `at_once` are read at a time (None: one for each core), each in at most `timeout_s` seconds.
 
     The paths must lead to the files on every machine of the cluster, and the same citemesh be installed there. Blocks;
     Ray is stopped when the iteration ends. Raises ModuleNotFoundError where Ray is not installed.
@@ -121,10 +137,11 @@ def read_files(
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
         rows = [{"path": str(path), "header": header.SerializeToString()} for path, header in files]
-        worker_count = max(1, min(int(ray.cluster_resources().get("CPU", 1)), len(rows)))
+        core_count = int(ray.cluster_resources().get("CPU", 1))
+        worker_count = max(1, min(core_count, at_once or core_count, len(rows)))
         dataset = data.from_items(rows, override_num_blocks=max(1, len(rows) // _FILES_PER_BLOCK)).map(
             FileReader,
-            fn_constructor_args=({name: value for name, value in environ.items() if name.startswith(_OURS)},),
+            fn_constructor_args=({k: value for k, value in environ.items() if k.startswith(_OURS)}, timeout_s),
             compute=data.ActorPoolStrategy(size=worker_count),
             num_cpus=1,
         )
@@ -162,10 +179,7 @@ class BulkStore:
         versions = self._reader.document_versions(principal, checked.document_id)
         if not versions:
             return None
-        content_hash, _ = _measure(path, self._max_size_bytes)
-        same = find_same(versions, checked, content_hash, checked.title)
-        changes_access = same is not None and checked.HasField("access") and checked.access != same.access
-        return None if changes_access else same
+        return find_repeated(versions, checked, _measure(path, self._max_size_bytes)[0])
 
     async def put(self, principal: Principal, result: FileResult, header: IngestHeader) -> StoredVersion:
         """Store one file. Raises OSError or ServiceError with what kept it from being read, or as the Ingest RPC."""
@@ -228,8 +242,7 @@ def _measure(path: Path, max_size_bytes: int) -> tuple[str, int]:
     if size_bytes > max_size_bytes:
         limit = max_size_bytes // (1024 * 1024)
         raise ServiceError(errors_pb2.ERROR_REASON_FILE_TOO_LARGE, f"The file is larger than {limit} MiB.")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest(), size_bytes
+    return hash_file(path), size_bytes
 
 
 def _environment() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from citemesh.store.contract import StoreReader, StoreWriter
 from citemesh.v1.document_pb2 import AccessPolicy, ScopeProfile
 from citemesh.v1.documents_pb2 import GetResponse, ListRequest, ListResponse
 from citemesh.v1.question_pb2 import Scope
-from services.documents.access import find_versions, not_found
+from services.documents.access import find_changeable, find_versions, not_found
 from services.documents.headers import check_access
 
 _NARROW_SCOPE = 20
@@ -21,9 +21,10 @@ _MAX_PAGE_SIZE = 1_000
 class Catalogue:
     """Blocking calls of a few milliseconds; every answer holds only what the caller may read."""
 
-    def __init__(self, reader: StoreReader, writer: StoreWriter) -> None:
+    def __init__(self, reader: StoreReader, writer: StoreWriter, admin_groups: frozenset[str] = frozenset()) -> None:
         self._reader = reader
         self._writer = writer
+        self._admin_groups = admin_groups
 
     def profile(self, principal: Principal, scope: Scope | None, as_of: datetime | None) -> ScopeProfile:
         """Counts of a scope, and the profiles where it holds at most 20 documents."""
@@ -65,7 +66,7 @@ class Catalogue:
 
     def delete(self, principal: Principal, document_id: str) -> int:
         """Removes a document; returns its number of versions. Raises DOCUMENT_NOT_FOUND."""
-        find_versions(self._reader, principal, document_id)
+        find_changeable(self._reader, self._writer, principal, document_id, self._admin_groups)
         return self._writer.delete(principal.tenant_id, document_id)
 
     def set_access(self, principal: Principal, document_id: str, access: AccessPolicy) -> int:
@@ -73,5 +74,5 @@ class Catalogue:
         wrong = check_access(access, "access")
         if wrong:
             raise invalid_fields(wrong)
-        find_versions(self._reader, principal, document_id)
+        find_changeable(self._reader, self._writer, principal, document_id, self._admin_groups)
         return self._writer.set_access(principal.tenant_id, document_id, access)

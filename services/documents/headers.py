@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from citemesh.files.ids import derive_id
 from citemesh.rpc.errors import invalid_fields
 from citemesh.v1.document_pb2 import AccessPolicy
 from citemesh.v1.documents_pb2 import IngestHeader
@@ -38,15 +38,6 @@ def check_header(header: IngestHeader) -> IngestHeader:
     if wrong:
         raise invalid_fields(wrong)
     return checked
-
-
-def derive_id(file_name: str) -> str:
-    """A document id from a file's name without its ending: accents dropped, other characters as hyphens."""
-    stem = PurePosixPath(file_name).stem or file_name
-    plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
-    derived = re.sub(r"[^A-Za-z0-9_.]+", "-", plain).strip("-._")[:200]
-    # A name in another script leaves nothing: its code points still name it.
-    return derived or "document-" + "-".join(f"{ord(character):x}" for character in stem[:30])
 
 
 def check_access(access: AccessPolicy, field: str) -> list[tuple[str, str]]:

@@ -11,13 +11,14 @@ from pathlib import Path
 import structlog
 
 from citemesh.auth.principal import Principal
+from citemesh.files.repeats import changes_access
 from citemesh.rpc.errors import ServiceError, reason_name
 from citemesh.store.contract import StoredVersion, StoreReader, StoreWriter
 from citemesh.store.versions import find_same
 from citemesh.telemetry import names
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import errors_pb2
-from citemesh.v1.document_pb2 import AccessPolicy, Document
+from citemesh.v1.document_pb2 import Document
 from citemesh.v1.documents_pb2 import INGEST_RESULT_UNCHANGED, IngestHeader
 from services.documents.access import refuse_hidden
 from services.documents.encoding import PassageEncoder, Vectors
@@ -90,7 +91,7 @@ class Ingester:
         versions = await asyncio.to_thread(refuse_hidden, self._reader, self._writer, principal, header.document_id)
         known = find_same(versions, header, upload.content_hash, header.title)
         if known is not None:
-            if header.HasField("access") and _readers(header.access) != _readers(known.access):
+            if changes_access(header, known):
                 await asyncio.to_thread(self._set_access, principal, header)
                 known.access.CopyFrom(header.access)
             return StoredVersion(known, INGEST_RESULT_UNCHANGED)
@@ -128,10 +129,6 @@ class Ingester:
             vectors=vectors,
             file=file,
         )
-
-
-def _readers(access: AccessPolicy) -> tuple[bool, frozenset[str], frozenset[str]]:
-    return access.HasField("everyone"), frozenset(access.only.users), frozenset(access.only.groups)
 
 
 def _describe(header: IngestHeader, upload: Upload, read: ReadDocument) -> Document:

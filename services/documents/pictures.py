@@ -13,12 +13,12 @@ from citemesh.v1.document_pb2 import Document
 from citemesh.v1.documents_pb2 import RenderPageRequest, RenderPageResponse
 from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents.access import not_found
+from services.documents.page_plan import page_not_found
 from services.documents.parsing.refusal import ParseRefused
 from services.documents.parsing.request import RenderRequest
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits
 from services.documents.quote_boxes import Mark, find_quote_boxes
 from services.documents.refusals import to_service_error
-from services.documents.reparse import page_not_found
 
 _PDF = "application/pdf"
 _DEFAULT_DPI = 110

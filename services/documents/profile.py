@@ -26,6 +26,8 @@ def make_profile(document: ParsedDocument, *, has_usable_toc: bool, toc_entry_co
         pages_without_text=[page.number for page in empty],
         language=tell_language(_sample(document.blocks)),
         suggested_strategy=_suggest(document, pictures),
+        encrypted=document.encrypted,
+        attachment_names=document.attachments,
     )
 
 

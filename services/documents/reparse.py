@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from citemesh.auth.principal import Principal
-from citemesh.rpc.errors import ServiceError, invalid_argument
 from citemesh.store.contract import StoreReader, StoreWriter
-from citemesh.v1 import errors_pb2
-from citemesh.v1.document_pb2 import Document, ParsingStrategy
+from citemesh.v1.document_pb2 import Document, DocumentProfile, PageReading
 from citemesh.v1.documents_pb2 import ReparseRequest, ReparseResponse
 from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents.access import not_found
 from services.documents.encoding import PassageEncoder
+from services.documents.page_plan import PagePlan, check_pages, find_recognised, make_plan
+from services.documents.page_readings import (
+    LAYOUT,
+    OCR,
+    OUT_OF_TIME,
+    READ,
+    find_outcomes,
+    merge_readings,
+    to_duration,
+)
+from services.documents.page_replacement import Replacement, choose_replaced, place_in_sections, touches
 from services.documents.reading import DocumentReader, ReadDocument
-from services.documents.scanned import describe_scans, ocr_is_installed, share_for_ocr, tells_of_scans
+from services.documents.scanned import describe_scans, share_for_ocr, tells_of_scans
 from services.documents.turns import Turns
 
-_PDF = "application/pdf"
-_MAX_PAGES = 200
+_NAME = "file.pdf"
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """Pages read by where their words stand, and pages read by OCR in at most `ocr_s` seconds (None: as usual)."""
+class _Stored:
+    """A document as it is before its pages are read again."""
 
-    layout: tuple[int, ...]
-    ocr: tuple[int, ...]
-    ocr_s: float | None
+    principal: Principal
+    document: Document
+    passages: list[Passage]
 
 
 class Reparser:
-    """Pages that were read by the heavier strategy once give the same passages when asked again."""
+    """Pages that were read by the heavier strategy once are not read again: nothing heavier is left."""
 
     def __init__(
         self, reader: StoreReader, writer: StoreWriter, documents: DocumentReader, encoder: PassageEncoder
@@ -53,174 +62,137 @@ class Reparser:
         as_of: datetime | None,
         remaining_s: float | None = None,
     ) -> ReparseResponse:
-        """Reads the pages again; OCR stops in time for the rest within `remaining_s`.
+        """Reads the pages again that the strategy was not tried on; OCR stops in time for the rest within
+        `remaining_s`.
 
-        Raises DOCUMENT_NOT_FOUND, PAGE_NOT_FOUND, INVALID_FIELD; NOT_CONFIGURED where only OCR could help and is not
-        installed.
+        Raises DOCUMENT_NOT_FOUND, PAGE_NOT_FOUND, INVALID_FIELD; NOT_CONFIGURED where only OCR could help and does not
+        work here.
         """
-        document = await asyncio.to_thread(self._reader.get_document, principal, request.document_id, 0, as_of)
-        if document is None:
-            raise not_found(request.document_id)
-        named = _check_pages(document, request.page_numbers)
+        ends_at = None if remaining_s is None else time.monotonic() + remaining_s
         async with self._turns.take((principal.tenant_id, request.document_id)):
-            old = await asyncio.to_thread(self._old_passages, principal, document, as_of)
-            plan = _make_plan(document, named, request.strategy, old, remaining_s)
-            if plan is None:
-                # All of them are pictures that OCR has read: there is nothing heavier.
-                return _unchanged(old, named)
-            return await self._reparse(principal, document, named, plan, old)
+            stored = await asyncio.to_thread(self._read_stored, principal, request.document_id, as_of)
+            pages = check_pages(stored.document, request.page_numbers)
+            plan = make_plan(
+                stored.document,
+                pages,
+                request.strategy,
+                stored.passages,
+                self._ocr_time(ends_at),
+                self._documents.why_no_ocr,
+                request.even_if_tried,
+            )
+            skipped = [page for page in pages if page not in plan.pages and page not in plan.untried]
+            if not plan.pages:
+                return _answer(pages, stored.passages, stored.document.profile.page_readings, skipped)
+            return await self._reparse(stored, pages, plan, skipped, ends_at)
+
+    def _ocr_time(self, ends_at: float | None) -> float:
+        """Seconds that OCR may take now, for the whole to end at `ends_at` by the monotonic clock (None: no end)."""
+        left_s = None if ends_at is None else ends_at - time.monotonic()
+        return self._documents.limit_ocr(share_for_ocr(left_s))
+
+    def _read_stored(self, principal: Principal, document_id: str, as_of: datetime | None) -> _Stored:
+        document = self._reader.get_document(principal, document_id, 0, as_of)
+        if document is None:
+            raise not_found(document_id)
+        scope = Scope(documents=DocumentIds(document_ids=[document_id]))
+        versions = self._reader.allowed_versions(principal, scope, as_of)
+        return _Stored(principal, document, self._reader.document_passages(versions, document_id))
 
     async def _reparse(
-        self, principal: Principal, document: Document, pages: Sequence[int], plan: _Plan, old: Sequence[Passage]
+        self,
+        stored: _Stored,
+        pages: Sequence[int],
+        plan: PagePlan,
+        skipped: Sequence[int],
+        ends_at: float | None,
     ) -> ReparseResponse:
+        document, old = stored.document, stored.passages
         file = await asyncio.to_thread(
-            self._reader.original_file, principal, document.document_id, document.document_version
+            self._reader.original_file, stored.principal, document.document_id, document.document_version
         )
         if file is None:
             raise not_found(document.document_id)
-        read = await self._documents.read(file, "file.pdf", "", plan.layout, plan.ocr, plan.ocr_s)
-        touched, replacing = choose_replaced(old, read.passages, pages)
-        lost = _find_lost(document, old, touched, read.recognised_pages)
-        if lost:
+        read = await self._documents.read(file, _NAME, "", plan.layout, plan.ocr, plan.ocr_s)
+        chosen = _choose(document, old, read, plan)
+        if chosen.lost:
             # The cuts move into pages that OCR has read before: it reads them again, so that nothing of them is lost.
-            read = await self._documents.read(file, "file.pdf", "", plan.layout, (*plan.ocr, *lost), plan.ocr_s)
-            touched, replacing = choose_replaced(old, read.passages, pages)
-            if _find_lost(document, old, touched, read.recognised_pages):
-                return _unchanged(old, pages)
-        for passage in replacing:
+            wider = replace(plan, ocr=tuple(sorted({*plan.ocr, *chosen.lost})), ocr_s=self._ocr_time(ends_at))
+            read = await self._documents.read(file, _NAME, "", wider.layout, wider.ocr, wider.ocr_s)
+            chosen = _choose(document, old, read, wider)
+        if chosen.lost:
+            readings = merge_readings(document.profile.page_readings, _give_up(plan))
+            chosen = Replacement([], [], [])
+        else:
+            readings = merge_readings(document.profile.page_readings, read.profile.page_readings, plan.plain)
+        sections = await asyncio.to_thread(
+            self._reader.sections, stored.principal, document.document_id, document.document_version
+        )
+        place_in_sections(chosen.passages, read.sections, sections)
+        changed = await self._store(stored, chosen, readings, read)
+        now = [*(passage for passage in old if not touches(passage, chosen.pages)), *chosen.passages]
+        return _answer(pages, now, readings, skipped, changed)
+
+    async def _store(
+        self, stored: _Stored, chosen: Replacement, readings: Sequence[PageReading], read: ReadDocument
+    ) -> bool:
+        document = stored.document
+        for passage in chosen.passages:
             passage.title = document.title
-        vectors = await self._encoder.encode(replacing)
-        warnings = _warn_anew(document, old, replacing, read)
-        changed = await asyncio.to_thread(
+        vectors = await self._encoder.encode(chosen.passages)
+        profile = DocumentProfile()
+        profile.CopyFrom(document.profile)
+        del profile.page_readings[:]
+        profile.page_readings.extend(readings)
+        return await asyncio.to_thread(
             lambda: self._writer.replace_pages(
-                principal.tenant_id,
+                stored.principal.tenant_id,
                 document.document_id,
                 document.document_version,
-                touched,
-                passages=replacing,
+                chosen.pages,
+                passages=chosen.passages,
                 vectors=vectors,
-                warnings=warnings,
+                profile=profile,
+                warnings=_warn_anew(stored, readings, read, self._documents.why_no_ocr),
             )
         )
-        on_pages = sum(_touches(passage, set(pages)) for passage in replacing)
-        return ReparseResponse(passage_count=on_pages, changed=changed)
-
-    def _old_passages(self, principal: Principal, document: Document, as_of: datetime | None) -> list[Passage]:
-        scope = Scope(documents=DocumentIds(document_ids=[document.document_id]))
-        versions = self._reader.allowed_versions(principal, scope, as_of)
-        return self._reader.document_passages(versions, document.document_id)
 
 
-def _make_plan(
-    document: Document,
-    pages: Sequence[int],
-    strategy: ParsingStrategy.ValueType,
-    old: Sequence[Passage],
-    remaining_s: float | None,
-) -> _Plan | None:
-    """How the pages are read; None where OCR has read all of them. Raises NOT_CONFIGURED where it is missing.
-
-    A page without a text layer is read by OCR, others by where their words stand; OCR asked for by name reads both.
-    """
-    blank = [page for page in pages if page in document.profile.pages_without_text]
-    unread = [page for page in blank if not any(_stands_on(passage, page) for passage in old)]
-    written = [page for page in pages if page not in blank]
-    ocr_s = share_for_ocr(remaining_s)
-    if strategy == ParsingStrategy.PARSING_STRATEGY_NATIVE_TEXT and written:
-        return _Plan((), (), ocr_s)
-    by_name = strategy == ParsingStrategy.PARSING_STRATEGY_OCR
-    pictures = tuple([*unread, *written] if by_name else unread)
-    if (pictures or by_name) and not ocr_is_installed():
-        if by_name or not written:
-            raise _reads_no_scans()
-        pictures = ()
-    layout = () if by_name else tuple(written)
-    return _Plan(layout, pictures, ocr_s) if layout or pictures else None
+def _choose(document: Document, old: Sequence[Passage], read: ReadDocument, plan: PagePlan) -> Replacement:
+    """What the reading replaces: the pages on which it came to its end; those that OCR could not read stay."""
+    done = {*plan.plain, *plan.layout, *(set(plan.ocr) & set(read.recognised_pages))}
+    return choose_replaced(old, read.passages, done, find_recognised(document, old) - done)
 
 
-def _find_lost(
-    document: Document, old: Sequence[Passage], touched: Sequence[int], recognised: Sequence[int]
-) -> list[int]:
-    """Pages without a text layer whose stored passages would go, and that this reading has nothing of."""
-    unread = set(touched) & set(document.profile.pages_without_text) - set(recognised)
-    return sorted(page for page in unread if any(_stands_on(passage, page) for passage in old))
+def _give_up(plan: PagePlan) -> list[PageReading]:
+    """Records of pages that cannot be replaced, because the time is too short to read their neighbours by OCR too."""
+    strategies = [(page, LAYOUT) for page in plan.layout] + [(page, OCR) for page in plan.ocr]
+    return [
+        PageReading(page_number=page, strategy=strategy, outcome=OUT_OF_TIME, limit_duration=to_duration(plan.ocr_s))
+        for page, strategy in strategies
+    ]
 
 
-def _warn_anew(
-    document: Document, old: Sequence[Passage], replacing: Sequence[Passage], read: ReadDocument
-) -> list[str]:
+def _warn_anew(stored: _Stored, readings: Sequence[PageReading], read: ReadDocument, no_ocr: str) -> list[str]:
     """The stored warnings, those about scanned pages as they are after this reading."""
-    pages = set(document.profile.pages_without_text) | set(read.recognised_pages)
-    recognised = {page for page in pages if any(_stands_on(passage, page) for passage in (*old, *replacing))}
-    kept = [warning for warning in document.warnings if not tells_of_scans(warning)]
-    return [*kept, *describe_scans(read.scanned_pages, recognised | set(read.recognised_pages))]
+    outcomes = find_outcomes(readings)
+    # Stored before readings were recorded: words on a page without a text layer are OCR's.
+    unrecorded = [page for page in find_recognised(stored.document, stored.passages) if page not in outcomes]
+    known = [*readings, *(PageReading(page_number=page, strategy=OCR, outcome=READ) for page in unrecorded)]
+    kept = [warning for warning in stored.document.warnings if not tells_of_scans(warning)]
+    return [*kept, *describe_scans(read.scanned_pages, known, no_ocr)]
 
 
-def _unchanged(old: Sequence[Passage], pages: Sequence[int]) -> ReparseResponse:
-    return ReparseResponse(passage_count=sum(_touches(passage, set(pages)) for passage in old))
-
-
-def _reads_no_scans() -> ServiceError:
-    return ServiceError(
-        errors_pb2.ERROR_REASON_NOT_CONFIGURED,
-        "OCR is not installed here (the extra `ocr`): a page that is a picture stays without text. Ingest a file that "
-        "has a text layer, such as one made by an OCR program.",
-    )
-
-
-def choose_replaced(
-    old: Sequence[Passage], new: Sequence[Passage], pages: Sequence[int]
-) -> tuple[list[int], list[Passage]]:
-    """The pages whose passages are replaced, and what replaces them.
-
-    Reading a page anew can move the cut between passages on its neighbours: where a passage there comes or goes, its
-    pages are replaced too. Passages beyond stay as they are, so an earlier heavier reading of them is kept.
-    """
-    touched = set(pages)
-    old_hashes = {passage.content_hash for passage in old}
-    new_hashes = {passage.content_hash for passage in new}
-    grown = True
-    while grown:
-        grown = False
-        moved = [p for p in old if p.content_hash not in new_hashes] + [
-            p for p in new if p.content_hash not in old_hashes
-        ]
-        for passage in moved:
-            span = set(range(passage.page_first, passage.page_last + 1))
-            if span & touched and not span <= touched:
-                touched |= span
-                grown = True
-    return sorted(touched), [passage for passage in new if _touches(passage, touched)]
-
-
-def _touches(passage: Passage, pages: set[int]) -> bool:
-    return any(page in pages for page in range(passage.page_first, passage.page_last + 1))
-
-
-def _stands_on(passage: Passage, page: int) -> bool:
-    """Whether words of it stand on a page: a blank page between two others is touched, but holds nothing."""
-    return any(line.page_number == page for line in passage.lines)
-
-
-def _check_pages(document: Document, page_numbers: Sequence[int]) -> list[int]:
-    if not page_numbers:
-        raise invalid_argument("page_numbers", "must name at least one page")
-    if len(page_numbers) > _MAX_PAGES:
-        raise invalid_argument("page_numbers", f"must name at most {_MAX_PAGES} pages")
-    count = document.profile.page_count
-    for page in page_numbers:
-        if not 1 <= page <= count:
-            raise page_not_found(page, count)
-    if document.media_type != _PDF:
-        raise page_not_found(page_numbers[0], 0)
-    return sorted(set(page_numbers))
-
-
-def page_not_found(page_number: int, page_count: int) -> ServiceError:
-    """The error for a page that the document does not have."""
-    return ServiceError(
-        errors_pb2.ERROR_REASON_PAGE_NOT_FOUND,
-        f"There is no page {page_number}: the document has {page_count} pages.",
-        page_number=page_number,
-        page_count=page_count,
+def _answer(
+    pages: Sequence[int],
+    passages: Sequence[Passage],
+    readings: Sequence[PageReading],
+    skipped: Sequence[int],
+    changed: bool = False,
+) -> ReparseResponse:
+    return ReparseResponse(
+        passage_count=sum(touches(passage, set(pages)) for passage in passages),
+        changed=changed,
+        page_readings=[reading for reading in readings if reading.page_number in pages],
+        skipped_page_numbers=skipped,
     )

@@ -22,6 +22,7 @@ from services.documents.catalogue import Catalogue
 from services.documents.encoding import PassageEncoder
 from services.documents.handler import DocumentsHandler
 from services.documents.ingest import Ingester
+from services.documents.memory import limit_arenas
 from services.documents.parsing.sandbox import ParserSandbox
 from services.documents.pictures import PictureMaker
 from services.documents.reading import DocumentReader
@@ -61,6 +62,7 @@ class DocumentsService:
 
 async def start(context: StartContext) -> DocumentsService:
     """Load settings and encoder, open the store. Raises ConfigurationError naming what to see to."""
+    limit_arenas()
     settings = load_settings(DocumentsSettings, context.environ)
     try:
         loaded = await asyncio.to_thread(load_encoder, models_dir(context.environ), settings.encoder_path)
@@ -78,7 +80,7 @@ async def start(context: StartContext) -> DocumentsService:
     handler = DocumentsHandler(
         uploads,
         Ingester(reader, writer, documents, encoder, context.metrics, settings.max_pending_ingests),
-        Catalogue(reader, writer),
+        Catalogue(reader, writer, settings.admins()),
         Reparser(reader, writer, documents, encoder),
         PictureMaker(reader, sandbox, limits, settings.render_max_highlight_count),
     )

@@ -83,6 +83,10 @@ class DocumentsSettings(BaseSettings):
     reindex_at_start: bool = False
     """Encode every stored passage anew where the index was filled by another encoder, instead of refusing to serve."""
 
+    admin_groups: str = ""
+    """Groups, separated by commas, whose members may change the access of every document of their tenant and delete it,
+    also of those that they may not read; empty: only who may read a document may change it."""
+
     render_max_highlight_count: int = Field(default=50, ge=1)
     """Quotes that may be marked in one picture."""
 
@@ -90,6 +94,10 @@ class DocumentsSettings(BaseSettings):
     def max_file_size_bytes(self) -> int:
         """`max_file_size_mib` in bytes."""
         return self.max_file_size_mib * _MIB
+
+    def admins(self) -> frozenset[str]:
+        """`admin_groups` one by one."""
+        return frozenset(name for part in self.admin_groups.split(",") if (name := part.strip()))
 
     def sandbox_limits(self) -> SandboxLimits:
         """What a parser process may use."""

@@ -22,8 +22,10 @@ _TIME_UNITS = (
     r"|segundos?|minutos?|horas?|d[ií]as?|semanas?|mes(?:es)?|años?|[年月日天周小时分钟秒]"
 )
 _DURATION = re.compile(
-    rf"(?:\d[\d.,']*|\b(?:{_NUMBER_WORDS}|an?|several|few))(?:\s*(?:-|–|to|or|bis|à|a)\s*\d[\d.,]*)?[\s\-]*"
-    rf"(?:\([^)]*\)\s*)?(?:\w+\s+)?(?:{_TIME_UNITS})(?![^\W\d_])|\d+(?:ms|s|m|h|d)\b|\b(?:immediately|indefinitely|permanently|forever)\b",
+    rf"(?:\d[\d.,']{{0,20}}+|\b(?:{_NUMBER_WORDS}|an?|several|few))"
+    r"(?:\s{0,9}+(?:-|–|to|or|bis|à|a)\s{0,9}+\d[\d.,]{0,20}+)?"
+    r"[\s\-]{0,30}+(?:\([^()]{0,60}+\)\s{0,9}+)?(?:\w{1,40}+\s{1,9}+)?"
+    rf"(?:{_TIME_UNITS})(?![^\W\d_])|\d(?:ms|s|m|h|d)\b|\b(?:immediately|indefinitely|permanently|forever)\b",
     re.IGNORECASE,
 )
 _MONTHS = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -31,13 +33,13 @@ _DATE = re.compile(
     rf"\b(?:{_MONTHS})\.?\s+\d|\d\.?\s+(?:de\s+)?(?:{_MONTHS})\b|\b(?:19|20)\d\d\b"
     # Two numbers with a point between are a version or a section more often than a day.
     r"|\b\d{1,2}/\d{1,2}(?:/\d{2,4})?\b|\b\d{1,2}\.\s?\d{1,2}\.\s?\d{4}\b|\b\d{2}\.\d{2}\.\d{2}\b"
-    r"|\d{4}-\d{2}|\d+年|\d+月|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|\d{4}-\d{2}|\d年|\d月|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|\b(?:deadline|fiscal year|quarter|midnight|noon)\b"
     r"|\b(?:first|last|second|third)\s+(?:\w+\s+)?(?:day|week|month|quarter)\b|\b\d{1,2}(?::\d\d)?\s*[ap]\.?m\b",
     re.IGNORECASE,
 )
 _MONEY = re.compile(
-    r"[$€£¥₹]\s?\d|\d[\d.,' ]*\s?(?:[$€£¥]|usd|eur|gbp|chf|dollars?|euros?|cents?|pounds?|francs?|yuan"
+    r"[$€£¥₹]\s?\d|\d[\d.,' ]{0,30}+\s?(?:[$€£¥]|usd|eur|gbp|chf|dollars?|euros?|cents?|pounds?|francs?|yuan"
     r"|万元|元|percent|%)"
     r"|\b(?:free of charge|no (?:cost|charge)|kostenlos|gratuit)",
     re.IGNORECASE,
@@ -61,12 +63,12 @@ _DEFINITION = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(
-    r"https?://|\bwww\.|[\w\-]+\.(?:com|org|gov|net|edu|io|html?|md|ya?ml|json|txt|conf|db|log)\b|(?:^|[\s`(\"'])[~.]?/[\w.\-]+"
-    r"|[\w.]+@[\w.]+|#[\w\-]{3,}|\b(?:room|floor|building|street|avenue|road|suite|office|city|state|country|channel|directory|folder"
+    r"https?://|\bwww\.|[\w\-]\.(?:com|org|gov|net|edu|io|html?|md|ya?ml|json|txt|conf|db|log)\b|(?:^|[\s`(\"'])[~.]?/[\w.\-]"
+    r"|[\w.]@[\w.]|#[\w\-]{3}|\b(?:room|floor|building|street|avenue|road|suite|office|city|state|country|channel|directory|folder"
     r"|file|page|section|menu|tab|site|portal|link|located|found|under|inside)\b|\b(?:in|at|on|near|from)\s+(?:the\s+)?[A-Z]",
 )
 _PERSON = re.compile(
-    r"\b[A-Z][\w’'\-]+\s+(?:[A-Z]\.?\s+)?[A-Z][\w’'\-]+|[\w.]+@[\w.]+|\b(?:supervisor|manager|director|officer|lead|team|office"
+    r"\b[A-Z][\w’'\-]{1,40}+\s{1,9}+(?:[A-Z]\.?\s{1,9}+)?[A-Z][\w’'\-]|[\w.]@[\w.]|\b(?:supervisor|manager|director|officer|lead|team|office"
     r"|administrator|owner|board|committee|council|department|agency|staff|employee|author|chief|head|president|secretary"
     r"|contact|bureau|creditor|institution|person)s?\b|\bby\s+[A-Z]",
 )
@@ -98,9 +100,9 @@ _PATTERNS: dict[_Type, re.Pattern[str]] = {
 }
 
 _DEFINES = re.compile(
-    r"^(?:the\s+|an?\s+|d(?:er|ie|as)\s+|eine?\s+|l[ae]s?\s+|l['’]|une?\s+)?(?P<term>[^.:;,?!]{2,60}?)(?:\s*\([^)]{1,40}\))?"
-    r"\s*(?:\b(?:is|are|means?|refers?\s+to|stands?\s+for|describes?|ist|sind|bedeutet|bezeichnet|est|sont|signifie|désigne)\b"
-    r"|:\s|\s[-–—]\s)",
+    r"^(?:(?:the|an?|d(?:er|ie|as)|eine?|l[ae]s?|une?)\s++|l['’])?(?P<term>[^.:;,?!]{2,60}?)(?:\s{0,30}+\([^)]{1,40}+\))?"
+    r"\s{0,30}+(?:\b(?:is|are|means?|refers?\s+to|stands?\s+for|describes?|ist|sind|bedeutet|bezeichnet|est|sont|signifie|désigne)\b"
+    r"|:\s|(?<=\s)[-–—]\s)",
     re.IGNORECASE,
 )
 

@@ -22,21 +22,24 @@ OTHER_WEIGHT = 1.0
 """Taken off a unit that is about the other things as well or instead."""
 
 _JOINED = re.compile(
-    r"\s+(?:or|versus|vs\.?|and|than|oder|und|als|ou|et|que|y|o)\s+(?:of\s+|what\s+(?:of\s+)?|with\s+|the\s+|an?\s+|my\s+|der\s+|die\s+|das\s+)*",
+    r"(?<!\s)\s++(?:or|versus|vs\.?|and|than|oder|und|als|ou|et|que|y|o)\s++"
+    r"(?:(?:of|what|what\s++of|with|the|an?|my|der|die|das)\s++)*+",
     re.IGNORECASE,
 )
 _BREAK = re.compile(
     r"[,;:?()]|\b(?:between|of|for|does|do|is|are|from|with|how|which|what|much|take|compare|differ)\b", re.IGNORECASE
 )
 _LONGEST_THING_WORDS = 6
+_LONGEST_THING = 300  # characters
 
 
 def find_compared(text: str, language: str) -> list[tuple[str, ...]]:
     """The two things on both sides of "or", "and", "than" or "versus", as stems; empty where none can be told."""
     found: list[tuple[str, ...]] = []
     for match in _JOINED.finditer(text):
-        left = _BREAK.split(text[: match.start()])[-1].split()[-_LONGEST_THING_WORDS:]
-        right = _BREAK.split(text[match.end() :])[0].split()[:_LONGEST_THING_WORDS]
+        before = text[max(0, match.start() - _LONGEST_THING) : match.start()]
+        left = _BREAK.split(before)[-1].split()[-_LONGEST_THING_WORDS:]
+        right = _BREAK.split(text[match.end() : match.end() + _LONGEST_THING])[0].split()[:_LONGEST_THING_WORDS]
         first, second = (tuple(dict.fromkeys(find_terms(" ".join(side), language))) for side in (left, right))
         # What both sides share ("comp time", "travel comp time") tells them apart on one side at most.
         if first and second and first != second:

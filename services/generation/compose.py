@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citemesh.evidence.citing import cite
+from citemesh.text.citation_marks import free_citation_marks
 from citemesh.v1 import answer_pb2, question_pb2
 from services.generation.asks import Ask
 from services.generation.layout import LineKind
@@ -57,12 +58,15 @@ def read_claim(scene: Scene, ask: Ask, pick: Pick) -> str:
 
 
 def write_text(claims: Sequence[tuple[answer_pb2.Claim, Pick]]) -> str:
-    """Prose for sentences, a line each for items and between the parts of a question; [n] marks the nth claim."""
+    """Prose for sentences, a line each for items and between the parts of a question; [n] marks the nth claim.
+
+    What stands in square brackets like such a mark in a claim's own words is told apart from it; the claims stay exact.
+    """
     lines: list[str] = []
     last_part: int | None = None
     in_prose = False
     for number, (claim, pick) in enumerate(claims, start=1):
-        marked = f"{claim.text} [{number}]"
+        marked = f"{free_citation_marks(claim.text)} [{number}]"
         starts_line = pick.is_item or claim.text.startswith("- ") or "\n" in claim.text
         if starts_line:
             lines.append(marked if "\n" in claim.text else f"- {marked}")

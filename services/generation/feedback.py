@@ -102,10 +102,12 @@ def _in_document(reference: question_pb2.Reference, evidence: evidence_pb2.Evide
     return copy
 
 
+_ONE_WORD = r"[A-Za-z][\w-]{1,40}+"
 _ALSO_KNOWN = re.compile(
-    r"(?P<long>(?:[A-Za-z][\w-]+\s+){1,5}[A-Za-z][\w-]+)\s*\((?P<short>[A-Z][A-Z0-9&/-]{1,9})s?\)"
-    r"|(?P<name>(?:[A-Za-z][\w-]+\s+){0,3}[A-Za-z][\w-]+),?\s+\(?(?:also\s+(?:known|referred\s+to)\s+as|a\.k\.a\.|aka|also\s+called)"
-    r"\s+[\"“*`]*(?P<other>(?:[A-Za-z][\w-]+\s?){1,3})"
+    rf"(?<![\w-])(?:(?P<long>(?:{_ONE_WORD}\s{{1,9}}+){{1,5}}{_ONE_WORD})\s{{0,9}}+\((?P<short>[A-Z][A-Z0-9&/-]{{1,9}})s?\)"
+    rf"|(?P<name>(?:{_ONE_WORD}\s{{1,9}}+){{0,3}}{_ONE_WORD}),?\s{{1,9}}+\(?"
+    r"(?:also\s+(?:known|referred\s+to)\s+as|a\.k\.a\.|aka|also\s+called)"
+    rf"\s{{1,9}}+[\"“*`]{{0,4}}+(?P<other>(?:{_ONE_WORD}\s?){{1,3}}))"
 )
 
 

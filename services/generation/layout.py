@@ -35,14 +35,14 @@ class Line:
     """The line that opens or closes a code block."""
 
 
-_FENCE = re.compile(r"^\s*(?:>\s?)*(```+|~~~+)")
+_FENCE = re.compile(r"^\s*+(?:>\s?+)*+(?:```|~~~)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+")
 _ITEM = re.compile(
-    r"^(?P<indent>(?:\s|>)*)(?P<mark>[-*+](?=\s)|[•◦▪‣●○–·](?=\s?\S)|\(?\d{1,3}[.)](?=\s)"
+    r"^(?P<indent>[\s>]*+)(?P<mark>[-*+](?=\s)|[•◦▪‣●○–·](?=\s?\S)|\(?\d{1,3}[.)](?=\s)"
     r"|\((?:[a-zA-Z]|[ivxlcIVXLC]{1,5})\)(?=\s)|[a-z][.)](?=\s))\s*(?:\[[ xX]\]\s)?"
 )
-_RULE = re.compile(r"^\s*(?:[-*_=]\s*){3,}$")
-_QUOTE = re.compile(r"^\s*(?:>\s?)+")
+_RULE = re.compile(r"^\s*+(?:[-*_=]\s*+){3,}+$")
+_QUOTE = re.compile(r"^\s*+(?:>\s?+)++")
 
 
 def read_lines(text: str) -> list[Line]:

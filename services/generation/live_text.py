@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-_TEXT_FIELD = re.compile(r'"text"\s*:\s*"((?:[^"\\]|\\.)*)("?)', re.DOTALL)
+_TEXT_FIELD = re.compile(r'"text"\s*:\s*"((?:[^"\\]++|\\.)*+)("?)', re.DOTALL)
 _HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from citemesh.evidence.citing import cite
 from citemesh.llm.schema import SchemaError, take
+from citemesh.text.citation_marks import free_citation_marks
 from citemesh.v1 import answer_pb2, evidence_pb2, generation_pb2, question_pb2
 from services.generation.quotes import locate_quote
 
@@ -100,7 +101,7 @@ def finish_draft(draft: Draft, request: generation_pb2.GenerateRequest) -> answe
         # Markers count citations in the order of claims, not claims.
         markers = "".join(f"[{number + place}]" for place in range(1, len(citations) + 1))
         number += len(citations)
-        lines.append(f"{'- ' if drafted.is_list_item else ''}{drafted.text} {markers}")
+        lines.append(f"{'- ' if drafted.is_list_item else ''}{free_citation_marks(drafted.text)} {markers}")
     answer.text = "\n".join(lines)
     answered = {claim.sub_question_index for claim in answer.claims}
     said_open = {part for part in draft.unanswered_parts if 0 <= part < part_count}

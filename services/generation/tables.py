@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from citemesh.text.dash_lines import is_dash_line
 from citemesh.text.sentences import Span, trim
 from services.generation.markup import read_plain
 
-_SEPARATOR = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|?)+\s*$")
 _CELL_BREAK = re.compile(r"(?<!\\)\|")
 _CAPTION = re.compile(r"^\s*(?:table|tab\.|tableau|tabelle|tabla|tabella|表)\s*[\dA-ZIVX]", re.IGNORECASE)
 _NUMBER = re.compile(r"\d")
@@ -36,7 +36,7 @@ class Table:
 
 def read_pipe_table(text: str, lines: list[Span], heading_context: str = "") -> Table:
     """A Markdown table: the line above the dashes is the header; without dashes it has none, or the given context."""
-    separator = next((number for number, (start, end) in enumerate(lines) if _SEPARATOR.match(text[start:end])), None)
+    separator = next((number for number, (start, end) in enumerate(lines) if is_dash_line(text[start:end])), None)
     header_span: Span | None = None
     columns: list[str] = []
     caption = ""
@@ -108,7 +108,7 @@ def _count_head_lines(lines: list[str]) -> tuple[int, int]:
 
 def _find_pipe_header(heading_context: str) -> list[str]:
     for line in heading_context.splitlines():
-        if line.lstrip().startswith("|") and not _SEPARATOR.match(line):
+        if line.lstrip().startswith("|") and not is_dash_line(line):
             return split_cells(line)
     return []
 

@@ -15,10 +15,10 @@ _NUMBER_WORDS: Final = numbers_between(2, 12)
 _ASKS: Final = (
     r"\b(?:which|what(?: are)?|list|name|give(?: me)?|state|mention|enumerate|describe|tell me|nenne|welche"
     r"|welches sind|quelles? sont|quels sont"
-    r"|cuáles son|cita|the|these|those|die|les|los|las)(?: the| all| at least| exactly| die| les| los| las)*\s+"
+    r"|cuáles son|cita|the|these|those|die|les|los|las)(?: the| all| at least| exactly| die| les| los| las){0,4}\s++"
 )
 _COUNT: Final = re.compile(
-    rf"{_ASKS}({'|'.join(_NUMBER_WORDS)}|\d{{1,2}})\s+((?:[\w-]+\s+){{0,2}}?)([^\W\d]{{3,}})", re.I
+    rf"{_ASKS}({'|'.join(_NUMBER_WORDS)}|\d{{1,2}})\s++((?:[\w-]++\s++){{0,2}}?)([^\W\d]{{3,}})", re.I
 )
 _LISTS: Final = re.compile(
     r"^\W*(?:which|what|list|name|give|state|mention|enumerate|describe|tell|nenne|welche|quel|cuáles|cita|can you"

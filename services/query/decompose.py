@@ -7,7 +7,7 @@ from typing import Final
 
 from citemesh.text.function_words import is_function_word
 from services.query.lexicon import GENERIC_WORDS
-from services.query.words import is_question, lower_first, split_sentences, split_words, upper_first
+from services.query.words import is_question, lower_first, split_sentences, split_words, strip_marks, upper_first
 
 MOST_PARTS: Final = 6
 _WH = (
@@ -16,46 +16,46 @@ _WH = (
     r"|qué|quién|dónde|cuándo|por qué|cómo)"
 )
 _LEAD = (
-    r"(?:(?:by|up to|from|in|on|at|with|for|to|under|into|after|since|until|about|from about|of|à|de|in welche\w*)\s+)?"
+    r"(?:(?:by|up to|from|in|on|at|with|for|to|under|into|after|since|until|about|from about|of|à|de|in welche\w*)\s++)?"
 )
-_AND_ASKS: Final = re.compile(rf"(?:[,;]\s*|\s+)(?:and|und|et|y)\s+(?:also\s+)?(?={_LEAD}{_WH}\b)", re.I)
+_AND_ASKS: Final = re.compile(rf"(?:[,;]\s*+|(?<!\s)\s++)(?:and|und|et|y)\s++(?:also\s++)?(?={_LEAD}{_WH}\b)", re.I)
 _STARTS_ASKING: Final = re.compile(
-    rf"^\W*(?:and |but |so )?(?:{_LEAD}{_WH}|is|are|was|were|do|does|did|has|have|can|could|may|must|should|will"
+    rf"^\W*+(?:and |but |so )?(?:{_LEAD}{_WH}|is|are|was|were|do|does|did|has|have|can|could|may|must|should|will"
     rf"|would|name|list|give|explain|describe)\b",
     re.I,
 )
 _NOT_A_QUESTION: Final = re.compile(
-    r"^(?:\s*)(?:what|which|who|how|where|when|that)\s+(?:is|was)?\s*(?:more|so|ever)\b", re.I
+    r"^\s*+(?:what|which|who|how|where|when|that)\s++(?:(?:is|was)\s*+)?(?:more|so|ever)\b", re.I
 )
+_ASKS_LATER: Final = re.compile(rf"[,:]\s*+{_LEAD}{_WH}\b", re.I)
 
-_SUBJECT_AND_ASK: Final = re.compile(r"^(?P<subject>[^?:]{3,120}):\s*(?P<ask>[^?]{4,}\?)\s*$")
-_TWO_SUBJECTS: Final = re.compile(
-    r"^\W*(?:the\s+)?(?P<first>.+?)\s+(?:or|versus|vs\.?|and)\s+(?:the\s+)?(?P<second>.+?)\W*$", re.I
-)
+_SUBJECT_AND_ASK: Final = re.compile(r"^(?P<subject>[^?:]{3,120}):\s*+(?P<ask>[^?]{4,}+\?)\s*+$")
+_BETWEEN_SUBJECTS: Final = re.compile(r"(?<!\s)\s++(?:or|versus|vs\.?|and)\s++(?:the\s++)?", re.I)
+_ARTICLE: Final = re.compile(r"^the\s++", re.I)
 _EACH: Final = re.compile(
     r"\b(?:each of (?:them|these|those|the two)|both of (?:them|these|those)|either of them|each one|each)\b", re.I
 )
 _COMPARE: Final = re.compile(
-    r"^\W*how (?:do|does|did) (?:the )?(?P<what>.+?) of (?P<first>.+?) and (?:of )?(?P<second>.+?) (?:compare"
-    r"|differ)\W*$",
+    r"^\W*+how (?:do|does|did) (?:the )?(?P<what>.{1,120}?) of (?P<first>.{1,120}?) and (?:of )?"
+    r"(?P<second>.{1,120}?) (?:compare|differ)\W*+$",
     re.I,
 )
 _DIFFERENCE: Final = re.compile(
-    r"\bdifferences? between (?:the )?(?P<first>[^?,]{2,60}?) and (?:the )?(?P<second>[^?,]{2,60}?)\W*$", re.I
+    r"\bdifferences? between (?:the )?(?P<first>[^?,]{2,60}?) and (?:the )?(?P<second>[^?,]{2,60}?)\W{0,20}$", re.I
 )
 _TWO_PLACES: Final = re.compile(
-    r"^(?P<stem>.+?)\s+(?P<preposition>in|for|of|on|by|with|under|at|from|to|für|bei|pour|dans|para"
-    r"|en)\s+(?P<first>[^,?]{2,60}?),?\s+and\s+(?P=preposition)\s+(?P<second>[^,?]{2,60}?)\?\s*$",
+    r"^(?P<stem>.+?)(?<!\s)\s++(?P<preposition>in|for|of|on|by|with|under|at|from|to|für|bei|pour|dans|para"
+    r"|en)\s++(?P<first>[^,?]{2,60}?),?\s++and\s++(?P=preposition)\s++(?P<second>[^,?]{2,60}?)\?\s*+$",
     re.I,
 )
 _BOTH: Final = re.compile(
-    r"\bboth (?:the )?(?P<first>[\w -]{2,50}?) and (?:the )?(?P<second>[\w -]{2,60}?)(?=\s+(?:papers?|documents?"
+    r"\bboth (?:the )?(?P<first>[\w -]{2,50}?) and (?:the )?(?P<second>[\w -]{2,60}?)(?=\s++(?:papers?|documents?"
     r"|sheets?|policies|reports?|pages?|train|use|have|are|were|do|can|say|need|run|get)\b)",
     re.I,
 )
 _WHAT_OF: Final = re.compile(
-    r"^(?P<stem>.*\bwhat (?:becomes|happens|is|are|about)?\s*(?:of|to|with)?)\s+(?P<first>[^?]+?),? and what (?:of"
-    r"|about|with|to) (?P<second>[^?]+)\?\s*$",
+    r"^(?P<stem>.*\bwhat (?:(?:becomes|happens|is|are|about)(?:\s++(?:of|to|with))?|of|to|with))\s++"
+    r"(?P<first>[^?]{1,200}?),? and what (?:of|about|with|to) (?P<second>[^?]{1,200})\?\s*+$",
     re.I,
 )
 _PRONOUN: Final = re.compile(
@@ -107,16 +107,19 @@ def _split_compared(sentence: str, context: str) -> list[str]:
 
 def _split_subjects(subject: str, ask: str) -> list[str]:
     """ "A or B: which .., and which ..?" by question; "A versus B: what makes each fire?" by subject."""
-    two = _TWO_SUBJECTS.match(subject)
-    if two is not None and _EACH.search(ask):
-        return [upper_first(_EACH.sub(lower_first(two[side]), ask, count=1)) for side in ("first", "second")]
+    between = _BETWEEN_SUBJECTS.search(subject)
+    if between is not None and _EACH.search(ask):
+        first = _ARTICLE.sub("", strip_marks(subject[: between.start()]), count=1)
+        second = strip_marks(subject[between.end() :])
+        if first and second:
+            return [upper_first(_EACH.sub(lower_first(side), ask, count=1)) for side in (first, second)]
     asks = _split_coordinated(ask)
     return [f"{subject}: {_end(lower_first(each))}" for each in asks] if len(asks) > 1 else []
 
 
 def _split_coordinated(sentence: str) -> list[str]:
     """Split before each "and which", "and where" and the like that opens a question of its own."""
-    if not _STARTS_ASKING.search(sentence) and not re.search(rf"[,:]\s*{_LEAD}{_WH}\b", sentence, re.I):
+    if not _STARTS_ASKING.search(sentence) and not _ASKS_LATER.search(sentence):
         return [sentence]
     pieces = [piece.strip() for piece in _AND_ASKS.split(sentence)]
     kept = [pieces[0]]

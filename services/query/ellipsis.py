@@ -11,7 +11,7 @@ from services.query.words import split_words, upper_first
 
 OPENER: Final = re.compile(
     r"^\W*(?:(?:and |but |so )?(?:what about|how about)|und was ist mit|et qu'en est-il de|y qué hay de|qué hay de"
-    r"|and|but|so|then|also|und|aber|et|mais|y|pero|e)\s+(?=\w)",
+    r"|and|but|so|then|also|und|aber|et|mais|y|pero|e)\s++(?=\w)",
     re.I,
 )
 _OPENER_ALONE: Final = re.compile(r"^\W*(?:what about|how about|was ist mit|qué hay de)\b", re.I)
@@ -30,7 +30,7 @@ _FINITE: Final = re.compile(
 )
 _NOUN_PHRASE: Final = re.compile(
     r"\b(?:the|a|an|our|my|your|their|this|that|which|what(?!\s+(?:is|are|was|were|do|does|did)\b)"
-    r"|how many)\s+((?:[\w'/-]+\s+){0,4}?[\w'/-]+)(?=\s+(?:in|of|for|on|at|by|with|to|from|is|are|was|were|do|does"
+    r"|how many)\s+((?:[\w'/-]++\s++){0,4}?[\w'/-]++)(?=\s++(?:in|of|for|on|at|by|with|to|from|is|are|was|were|do|does"
     r"|did|can|must|should|will|would|may|has|have)\b|\W*[?.,;]|$)",
     re.I,
 )
@@ -86,7 +86,7 @@ def _replace_noun(stem: str, modifiers: str, rest: str, *, plural: bool) -> str:
 
 def _replace_object(stem: str, preposition: str, fragment: str) -> str:
     """ "For managers" replaces "for employees" at the end of the question before; else it is added."""
-    same = re.search(rf"\b{preposition}\s+(?:the |a |an |my |our )?[\w'-]+(?:\s+[\w'-]+){{0,2}}$", stem, re.I)
+    same = re.search(rf"\b{preposition}\s+(?:the |a |an |my |our )?[\w'-]++(?:\s++[\w'-]++){{0,2}}$", stem, re.I)
     if same is not None:
         return f"{stem[: same.start()]}{fragment}?"
     return f"{stem}, {fragment}?"

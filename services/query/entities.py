@@ -22,13 +22,13 @@ _DEFINED: Final = re.compile(
 )
 _SUBJECT: Final = re.compile(
     r"\b(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have)\s+((?:the|a|an|my|our"
-    r"|your)\s+(?:[\w'/-]+\s+){0,3}?[\w'/-]+)"
-    r"(?=\s+(?:in|of|for|on|at|by|with|to|from|have|has|be|get|use|make|do|need|take|run|work|go|come|start|end"
+    r"|your)\s+(?:[\w'/-]++\s++){0,3}?[\w'/-]++)"
+    r"(?=\s++(?:in|of|for|on|at|by|with|to|from|have|has|be|get|use|make|do|need|take|run|work|go|come|start|end"
     r"|called|made|used)\b|\W*$)",
     re.I,
 )
 _OBJECT: Final = re.compile(
-    r"\b(?:(?:the|a|an)\s+(?:[\w'/-]+\s+){0,3}?[\w'/-]+)(?=\s+(?:in|of|for|on|at|by|with|to|from|is|are|was|were)\b"
+    r"\b(?:(?:the|a|an)\s+(?:[\w'/-]++\s++){0,3}?[\w'/-]++)(?=\s++(?:in|of|for|on|at|by|with|to|from|is|are|was|were)\b"
     r"|\W*$)",
     re.I,
 )

@@ -7,53 +7,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from citemesh.text.function_words import is_function_word
+from citemesh.text.mentions import find_mentions
 from citemesh.text.word_lists import word_set
 from citemesh.v1.question_pb2 import LayoutHint, Reference, ReferenceKind
 
-_NUMBER = r"[0-9]+(?:[.\-][0-9]+)*[a-z]?(?:\([a-z0-9]{1,4}\))*|[IVX]{1,5}(?:\.[0-9]+)*"
-_LABELS: Final = (
-    (
-        ReferenceKind.REFERENCE_KIND_TABLE,
-        "table",
-        re.compile(rf"\b(?:tables?|tabelle|tableau|tabla|tab\.)\s+({_NUMBER})(?!\w)", re.I),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_FIGURE,
-        "figure",
-        re.compile(rf"\b(?:figures?|fig\.|abbildung|abb\.|figura)\s*({_NUMBER})(?!\w)", re.I),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_SECTION,
-        "section",
-        re.compile(
-            rf"(?:\b(?:sections?|sec\.|subsection|chapters?|clause|articles?|art\.|abschnitt|kapitel|artikel"
-            rf"|chapitre|sección|capítulo)\s+"
-            rf"|§+\s*)({_NUMBER})(?!\w)",
-            re.I,
-        ),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_APPENDIX,
-        "appendix",
-        re.compile(r"\b(?:appendix|annex|anhang|annexe|anexo)\s+([A-Z](?:\.?\d+)*|[IVX]{1,5}|\d+)(?!\w)", re.I),
-    ),
-    (
-        ReferenceKind.REFERENCE_KIND_OTHER,
-        "",
-        re.compile(
-            r"\b(rule|play|step|principle|requirement|control|recommendation|guideline|topic|algorithm|equation"
-            r"|theorem|lemma|item"
-            r"|simulation|experiment|example|exhibit|schedule|form|listing|part|module|lesson|phase"
-            r"|level)\s+#?\s?"
-            r"([0-9]+(?:\.[0-9]+)*|[A-Z]-[0-9]+)(?![\w%])",
-            re.I,
-        ),
-    ),
-)
+# The store knows chapters, articles and clauses by the name of sections too.
+_SECTION_WORDS: Final = frozenset({"chapter", "article", "clause"})
 _SECTION_BY_TOPIC: Final = re.compile(
     r"\b(?:the\s+)?(?:part|section|chapter|paragraph|passage|heading|subsection)\s+(?:on|about|covering|dealing with"
     r"|titled|called|named|entitled)\s+"
-    r"[\"“'‘]?(.+?)[\"”'’]?(?=\s+(?:say|says|state|states|tell|tells|ask|asks|require|requires|describe|describes"
+    r"[\"“'‘]?(.{1,160}?)[\"”'’]?(?=\s++(?:say|says|state|states|tell|tells|ask|asks|require|requires|describe|describes"
     r"|mention|mentions"
     r"|cover|covers|recommend|recommends|list|lists|show|shows|explain|explains|in the|of the|mean|means)\b|[,;:?.]|$)",
     re.I,
@@ -86,17 +49,24 @@ _LIST: Final = re.compile(
     re.I,
 )
 # Measured effects stand in tables: "where do they show the impact on ..", "where are the results reported".
-_SHOWN_RESULTS: Final = re.compile(
-    r"\bwhere\b[^?.;]*\b(?:show|shows|shown|report|reports|reported|present|presents|presented|list|lists|listed"
-    r"|give|gives|given|compare|compares"
-    r"|compared|measure|measures|measured|evaluate|evaluated|quantif\w+|demonstrate|demonstrated"
-    r"|summari[sz]ed?)\b[^?.;]*"
-    r"\b(?:impact|impacts|effects?|influence|results?|scores?|performance|accuracy|figures|numbers|measurements?"
-    r"|metrics?|comparison|ablations?"
-    r"|difference|values|rates?|benchmarks?|costs?|prices?)\b"
-    r"|\bwhere\b[^?.;]*\b(?:results?|scores?|figures|numbers|measurements?|values)\b[^?.;]*\b(?:shown|reported"
-    r"|listed|given|presented|compared|found)\b",
-    re.I,
+_CLAUSE_END: Final = re.compile(r"[?.;]")
+_WHERE: Final = re.compile(r"\bwhere\b", re.I)
+_MEASURING = (
+    re.compile(
+        r"\b(?:show|shows|shown|report|reports|reported|present|presents|presented|list|lists|listed|give|gives|given"
+        r"|compare|compares|compared|measure|measures|measured|evaluate|evaluated|quantif\w+|demonstrate|demonstrated"
+        r"|summari[sz]ed?)\b",
+        re.I,
+    ),
+    re.compile(
+        r"\b(?:impact|impacts|effects?|influence|results?|scores?|performance|accuracy|figures|numbers|measurements?"
+        r"|metrics?|comparison|ablations?|difference|values|rates?|benchmarks?|costs?|prices?)\b",
+        re.I,
+    ),
+)
+_MEASURED = (
+    re.compile(r"\b(?:results?|scores?|figures|numbers|measurements?|values)\b", re.I),
+    re.compile(r"\b(?:shown|reported|listed|given|presented|compared|found)\b", re.I),
 )
 
 _DOCUMENT_NOUN = (
@@ -115,13 +85,14 @@ _BARE_DOCUMENT: Final = re.compile(
     r"\b(?:the|our)\s+(faq|handbook|manual|readme|changelog|upgrade notes|release notes)\b", re.I
 )
 _TWO_DOCUMENTS: Final = re.compile(
-    rf"\b(?:the\s+)?((?:[A-Z][\w-]*\s+){{1,4}})and\s+(?:the\s+)?((?:[A-Z][\w-]*\s+){{1,4}}){_DOCUMENT_NOUN}s\b"
+    rf"\b(?:the\s+)?((?:[A-Z][\w-]{{0,60}}\s++){{1,4}})and\s++(?:the\s++)?((?:[A-Z][\w-]{{0,60}}\s++){{1,4}})"
+    rf"{_DOCUMENT_NOUN}s\b"
 )
 _NUMBERED_DOCUMENT: Final = re.compile(
     r"\b(?:Regulation|Directive|RFC|ISO(?:/IEC)?|NIST(?: SP)?|PEP|IEEE|EN|DIN|FIPS|CVE|Reg|Law|Act|Form|Circular"
     r"|Order)[ -](?:[A-Z]{1,3}|\d[\d./-]*)(?!\w)"
 )
-_FILE: Final = re.compile(r"\b[\w-]+\.(?:pdf|docx?|md|html?|txt|xlsx?|pptx?)\b", re.I)
+_FILE: Final = re.compile(r"\b[\w-]{1,100}\.(?:pdf|docx?|md|html?|txt|xlsx?|pptx?)\b", re.I)
 # Words that make a pointer of what looks like a name: "the other sheet", "the same page".
 _DEICTIC: Final = word_set(
     "other same next last first second third previous above following right whole entire new old current"
@@ -151,13 +122,14 @@ def find_hints(question: str) -> Hints:
 
 
 def _find_references(question: str) -> list[Reference]:
-    found: list[tuple[int, Reference]] = []
-    for kind, name, pattern in _LABELS:
-        for match in pattern.finditer(question):
-            label = f"{name} {match.group(1)}" if name else f"{match.group(1)} {match.group(2)}"
-            surface = " ".join(match.group().split())
-            found.append((match.start(), Reference(kind=kind, label=label.lower(), surface=surface)))
-    return [reference for _, reference in sorted(found, key=lambda each: each[0])]
+    """The places in the order of mention, each once; "paragraph (a)" alone is a place in no document."""
+    found: dict[str, Reference] = {}
+    for mention in find_mentions(question, everyday=True):
+        if mention.word != "paragraph":
+            word = "section" if mention.word in _SECTION_WORDS else mention.word
+            label = f"{word} {mention.number}".lower()
+            found.setdefault(label, Reference(kind=mention.kind, label=label, surface=mention.surface))
+    return list(found.values())
 
 
 def _find_section_hint(question: str, references: list[Reference]) -> str | None:
@@ -177,13 +149,24 @@ def _find_section_hint(question: str, references: list[Reference]) -> str | None
 
 
 def _find_layout_hint(question: str) -> LayoutHint.ValueType:
-    if _TABLE.search(question) or _SHOWN_RESULTS.search(question):
+    if _TABLE.search(question) or _asks_where_measured(question):
         return LayoutHint.LAYOUT_HINT_TABLE
     if _FIGURE.search(question):
         return LayoutHint.LAYOUT_HINT_FIGURE
     if _CODE.search(question):
         return LayoutHint.LAYOUT_HINT_CODE
     return LayoutHint.LAYOUT_HINT_LIST if _LIST.search(question) else LayoutHint.LAYOUT_HINT_UNSPECIFIED
+
+
+def _asks_where_measured(question: str) -> bool:
+    """Whether a clause holds "where" and behind it, in this order, the words of _MEASURING or of _MEASURED."""
+    for clause in _CLAUSE_END.split(question):
+        where = _WHERE.search(clause)
+        for first, second in (_MEASURING, _MEASURED) if where is not None else ():
+            found = first.search(clause, where.end()) if where is not None else None
+            if found is not None and second.search(clause, found.end()):
+                return True
+    return False
 
 
 def find_document_hints(question: str) -> list[str]:

@@ -14,12 +14,13 @@ from services.query.hints import Hints
 _I: Final = re.I
 
 _COMPARISON: Final = re.compile(
-    r"\bcompar(?:e|es|ed|ing|ison)\b|\bversus\b|\bvs\.?(?=\s)|\bdifferences?\b.*\bbetween\b|\bdiffer(?:s"
-    r"|ent)? from\b|\bhow (?:do|does|did) .+\bdiffer\b"
-    r"|\bhow much \w+(?:er|more|less)\b.+\bthan\b|\bwhich (?:one )?is (?:\w+er|more \w+|less \w+|better"
-    r"|worse)\b.*\bor\b"
-    r"|^[^?:]{3,80}\bor\b[^?:]{3,80}:\s*(?:which|what|who)|\bboth (?:the )?\w.+\band\b.+\b(?:in|of|for|by|with) each\b"
-    r"|\bwhat (?:becomes|happens|is|are) .+\band what (?:of|about)\b"
+    r"\bcompar(?:e|es|ed|ing|ison)\b|\bversus\b|\bvs\.?(?=\s)|\bdifferences?\b.{0,300}\bbetween\b|\bdiffer(?:s"
+    r"|ent)? from\b|\bhow (?:do|does|did) .{1,300}\bdiffer\b"
+    r"|\bhow much \w+(?:er|more|less)\b.{1,300}\bthan\b|\bwhich (?:one )?is (?:\w+er|more \w+|less \w+|better"
+    r"|worse)\b.{0,300}\bor\b"
+    r"|^[^?:]{3,80}\bor\b[^?:]{3,80}:\s*(?:which|what|who)|\bboth (?:the )?\w.{1,150}\band\b.{1,150}\b(?:in|of"
+    r"|for|by|with) each\b"
+    r"|\bwhat (?:becomes|happens|is|are) .{1,300}\band what (?:of|about)\b"
     r"|^\W*(?:is|are|was|were) .+\b(?:better|worse|faster|slower|larger|smaller|bigger|cheaper|safer|stronger|weaker"
     r"|stricter) than (?!\d)"
     r"|\b(?:unterschied|vergleich|verglichen)\w*\b|\bdifférence entre\b|\bcomparer\b|\bdiferencia entre\b|\bcomparar\b",
@@ -30,7 +31,7 @@ _ACROSS_ALL: Final = re.compile(
     r"|sources|corpus|collection|library|archive)\b"
     r"|\bwhat do we know\b|\beverything (?:we|you|that|about|on)\b|\boverview of (?:all|everything|the (?:documents"
     r"|collection))\b"
-    r"|\b(?:summari[sz]e|sum up|outline) (?:all|everything|what we|our)\b|\bmain (?:themes|topics)\b.*\b(?:documents"
+    r"|\b(?:summari[sz]e|sum up|outline) (?:all|everything|what we|our)\b|\bmain (?:themes|topics)\b.{0,300}\b(?:documents"
     r"|corpus|collection)\b",
     _I,
 )
@@ -50,16 +51,18 @@ _LISTING: Final = re.compile(
     r"|every)\b|\bwhat are (?:all |the (?!meaning|difference|point|purpose|chance|status))"
     r"|\bwhat (?:else )?(?:has to|must|should|needs to|have to) be (?:in|included|contained|part of|stated|checked"
     r"|listed|provided|present)\b"
-    r"|\bgive (?:me )?(?:all|the|a list|examples|some|two|three|four|five|\d)\b|\ball (?:of )?the\b.*\bthat\b.*\?$"
+    r"|\bgive (?:me )?(?:all|the|a list|examples|some|two|three|four|five|\d)\b"
     r"|\b(?:types|kinds|sorts|categories|forms|classes"
-    r"|varieties) of\b(?=.*\?)(?<!how many types of)(?<!how many kinds of)"
+    r"|varieties) of\b(?=[^?\n]*+\?)(?<!how many types of)(?<!how many kinds of)"
     r"|\bwelches sind\b|\bnenne?\b|\bliste\b|\bquel(?:le)?s (?:sont|\w+s)\b|\bcuáles\b|\bqué \w+s\b|\bquali\b"
     r"|\bquais\b",
     _I,
 )
+# Of a last line that asks.
+_ALL_THAT: Final = re.compile(r"\ball (?:of )?the\b.{0,300}\bthat\b", _I)
 _WH_NOUN: Final = re.compile(r"\b(?:which|what|welche)\s+((?:[\w'’/-]+\s+){0,4}[\w'’/-]+)", _I)
 _SECTION_SAYS: Final = re.compile(
-    r"\bwhat (?:does|do|did|is in|stands in|is said in|'s in)\b.*\b(?:say|says|show|shows|state|states|ask|asks"
+    r"\bwhat (?:does|do|did|is in|stands in|is said in|'s in)\b.{0,300}\b(?:say|says|show|shows|state|states|ask|asks"
     r"|require|requires|describe|describes|contain|contains"
     r"|cover|covers|mention|mentions|recommend|recommends|define|defines|prescribe|list|lists)\b|^\W*(?:summari[sz]e"
     r"|show|read|quote|open|explain)\b"
@@ -89,6 +92,8 @@ def find_intent(question: str, hints: Hints) -> Intent.ValueType:
 def is_listing(question: str) -> bool:
     """Whether several items of one kind are asked for."""
     if _LISTING.search(question) or find_requested_count(question) is not None:
+        return True
+    if question.endswith("?") and _ALL_THAT.search(question.rpartition("\n")[2]):
         return True
     return any(_asks_for_plural(match.group(1).lower().split()) for match in _WH_NOUN.finditer(question))
 

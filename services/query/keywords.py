@@ -21,6 +21,7 @@ _AUXILIARY: Final = re.compile(
     r"|each )?$",
     re.I,
 )
+_LONGEST_AUXILIARY: Final = 30  # characters, more than what the pattern above can hold
 # Auxiliary verbs of asking that are no topic, on top of the stop words.
 _ASKING: Final = word_set(
     "ask asked question say says said tell know want wonder wondering exactly actually according people folks somebody"
@@ -64,7 +65,7 @@ def _find_phrases(question: str, words: list[Word], language: str) -> list[str]:
         if joins and word is not None and len(run) < _LONGEST_PHRASE:
             run.append(word)
             continue
-        if run and _asks_with_auxiliary(question[: run[0].start]):
+        if run and _asks_with_auxiliary(question[max(0, run[0].start - _LONGEST_AUXILIARY) : run[0].start]):
             # "does the pump leak": the last word of the run is the verb.
             run = run[:-1]
         if len(run) > 1 and any(each.lower not in GENERIC_WORDS for each in run):

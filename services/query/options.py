@@ -26,13 +26,15 @@ ALL_OPTIONS: Final = re.compile(
     re.I,
 )
 
-_NUMBERED: Final = re.compile(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+(.+)$")
+_NUMBERED: Final = re.compile(r"(?m)^[^\S\n]*+(?:\d++[.)]|[-*•])\s++(.+)$")
 _ENUMERATED: Final = re.compile(
-    r"\(?\b(?:\d|[a-c]|i{1,3})\)\s*([^;()]+?)(?=[;,.]|\s+(?:and|or)\s|\s*\(?\b(?:\d|[a-c]|i{1,3})\)|$)"
+    r"\(?\b(?:\d|[a-c]|i{1,3})\)\s*+([^;()]{1,400}?)(?=[;,.]|\s++(?:and|or)\s|\s*+\(?\b(?:\d|[a-c]|i{1,3})\)|$)"
 )
-_EITHER: Final = re.compile(r"\b(?:either|entweder|soit)\s+(.+?),?\s+(?:or|oder|soit)\s+(.+?)(?:[.;?!]|$)", re.I | re.S)
+_EITHER: Final = re.compile(
+    r"\b(?:either|entweder|soit)\s++(.{1,300}?),?(?<!\s)\s++(?:or|oder|soit)\s++([^.;?!]{1,300})", re.I | re.S
+)
 _SERIES: Final = re.compile(
-    r",\s*(?:and\s+|or\s+|und\s+|oder\s+|et\s+|ou\s+|y\s+|o\s+)?|\s+(?:and|or|und|oder|et|ou)\s+"
+    r",\s*+(?:(?:and|or|und|oder|et|ou|y|o)\s++)?|(?<!\s)\s++(?:and|or|und|oder|et|ou)\s++"
 )
 _LONGEST_OPTION: Final = 160
 _BY: Final = re.compile(r"^(?:by|to|with|using|via|through)\s+", re.I)
@@ -46,7 +48,7 @@ def find_options(answer: str) -> list[str]:
     either = _EITHER.search(answer)
     if either is not None:
         return [_tidy(either.group(1)), _tidy(either.group(2))]
-    first_sentence = re.split(r"(?<=[.;!?])\s+", answer.strip())[0]
+    first_sentence = re.split(r"(?<=[.;!?])\s", answer.strip(), maxsplit=1)[0]
     after_colon = first_sentence.rpartition(":")[2]
     members = [_tidy(member) for member in _SERIES.split(after_colon.strip().rstrip("."))]
     return members if len(members) > 1 and all(0 < len(member.split()) <= 8 for member in members) else []

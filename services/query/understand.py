@@ -16,6 +16,7 @@ from services.query.language import Identify, detect_language
 from services.query.need import decide_need
 from services.query.resolve import Resolution, resolve
 from services.query.rewrites import strip_shell, write_rewrites
+from services.query.rule_text import read_turns, single_space
 from services.query.words import is_question, split_sentences
 
 MOST_ANCHORS: Final = 8  # of 15, so that discovered vocabulary finds room beside the originals
@@ -27,15 +28,16 @@ def understand(question: str, history: Sequence[Turn] = (), identify: Identify |
     """The parsed question; the same bytes for the same question and history.
 
     Where the need is CLARIFY the plan is filled all the same, so that a caller who knows more (a scope of one document,
-    say) can search with it.
+    say) can search with it. The original question stays as sent; all else is read from it with single white space.
     """
+    original, question, history = question, single_space(question), read_turns(history)
     language = detect_language(question, [turn.text for turn in history if turn.role == Role.ROLE_USER], identify)
     resolution = resolve(question, history, language)
     hints = find_hints(resolution.standalone_question)
     has_answer = any(turn.role == Role.ROLE_ASSISTANT for turn in history)
     need = decide_need(question, resolution.standalone_question, language, hints, has_answer=has_answer)
     parsed = ParsedQuestion(
-        original_question=question,
+        original_question=original,
         language=language,
         intent=Intent.INTENT_CONVERSATIONAL,
         need=need.value,

@@ -9,7 +9,7 @@ from citemesh.text.sentences import cut_sentences
 
 _TOKEN = re.compile(
     r"""
-      §+\s*\d[\w.()-]*\w\)?                    # § 1003.2(g)
+      (?<!§)§++\s*+\d[\w.()-]*\w\)?            # § 1003.2(g)
     | (?<![\w-])--?[A-Za-z][\w-]*(?:=[\w./-]+)?  # --snapshot-count, -v
     | (?<![\w.])/[A-Za-z][\w/.-]*\w            # /metrics, /etc/hosts
     | [^\W_]+(?:[._:/@+&'’-]+[^\W_]+)*\+*      # words, v3.5, a/b, can't, user_name, C++
@@ -70,3 +70,13 @@ def lower_first(text: str) -> str:
     if not words or words[0].is_identifier or words[0].start != 0:
         return text
     return text[:1].lower() + text[1:]
+
+
+def strip_marks(text: str) -> str:
+    """`text` without what is no letter, digit or underscore at its ends. (A pattern for the end takes squared time.)"""
+    start, end = 0, len(text)
+    while start < end and not (text[start].isalnum() or text[start] == "_"):
+        start += 1
+    while end > start and not (text[end - 1].isalnum() or text[end - 1] == "_"):
+        end -= 1
+    return text[start:end]

@@ -81,6 +81,11 @@ def find_count(sentence: str) -> int | None:
     return None
 
 
+def is_listed_noun(word: str) -> bool:
+    """Whether `word` is a plural that lists of any kind are announced by: "ways", "cases", "options"."""
+    return word.lower() in _LISTED
+
+
 def read_number(written: str) -> int | None:
     """A number of things in digits or in words, 2 to 99; None for anything else."""
     written = written.lower()

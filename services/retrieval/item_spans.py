@@ -62,6 +62,17 @@ _INLINE_LISTS = (
     re.compile(rf"\b(?:are|namely|include|includes|including)\s+{_LIST_WORDS}"),
 )
 _INLINE_SPLIT = re.compile(r"\s*(?:[,;]\s*(?:and|or)\s+|[,;]\s+|\s+(?:and|or)\s+)")
+_SENTENCE = re.compile(r"(?:(?<=^)|(?<=[.!?]\s)|(?<=\n))[^\s.!?][^.!?\n]*")
+_SERIES = r"(?P<list>[^.:;\n,]+(?:,[^.:;\n,]+)+,?\s(?:and|or)\s[^.:;\n,]+?)"
+_SUBJECT_LIST = re.compile(rf"{_SERIES}\s(?:are|can be|may be|must be|will be|were)\s")
+_OBJECT_LIST = re.compile(
+    rf"\b(?:are|namely|includes?|including|supports?|accepts?|offers?|provides?|covers?|contains?|such as)\s{_SERIES}$"
+)
+# A thing that is named has few words; more of them are a clause.
+_WORDS_OF_ITEM = re.compile(r"\S+(?:\s\S+){0,6}")
+_CODE_BLOCK = re.compile(r"(?m)^```[^\n]*\n(?P<code>(?:(?!```)[^\n]*\n)+)```")
+# One sign in common, such as a bracket, is chance.
+_COMMON_LENGTH = 2
 _RULE_ROW = re.compile(r"^[\s|:+-]+$")
 
 
@@ -74,21 +85,55 @@ def find_row_run(text: str, *, has_header: bool, smallest: int) -> Iterator[Run]
         yield Run(RunKind.ROWS, items, {"|": 0}, trim(text, 0, lines[first][0]))
 
 
+def find_code_runs(text: str) -> Iterator[Run]:
+    """The entries of a block of code that all begin alike, such as flags: "--name …" with what is indented below."""
+    for block in _CODE_BLOCK.finditer(text):
+        start, end = block.span("code")
+        starts = [
+            start + line_start
+            for line_start, line_end in split_lines(block.group("code"))
+            if text[start + line_start : start + line_end].strip() and not text[start + line_start].isspace()
+        ]
+        openings = {text[each : each + _COMMON_LENGTH] for each in starts}
+        # Lines that begin with the same word are a program's, not a list's.
+        if len(starts) >= 2 and len(openings) == 1 and not text[starts[0]].isalnum():
+            items = tuple(trim(text, first, stop) for first, stop in zip(starts, [*starts[1:], end], strict=True))
+            yield Run(RunKind.ENUMERATED, items, {}, trim(text, 0, block.start()))
+
+
 def split_inline(text: str, start: int, end: int) -> Run | None:
     """The items of "three kinds: a, b and c" within one sentence; None where it holds none."""
     match = next(filter(None, (pattern.search(text, start, end) for pattern in _INLINE_LISTS)), None)
     if match is None:
         return None
-    begin = match.start("list")
+    spans = _split_series(text, match.start("list"), match.end("list"))
+    return Run(RunKind.INLINE, spans, {}, Span(start, match.start("list"))) if len(spans) >= 2 else None
+
+
+def find_enumerating_sentences(text: str) -> Iterator[Run]:
+    """Sentences that name three things or more: "X, Y and Z are supported", "It supports X, Y and Z"."""
+    for sentence in _SENTENCE.finditer(text):
+        start, end = sentence.span()
+        subject = _SUBJECT_LIST.match(text, start, end)
+        if subject is not None:
+            items = _split_series(text, subject.start("list"), subject.end("list"))
+            introduction = Span(subject.end("list"), end)
+        else:
+            thing = _OBJECT_LIST.search(text, start, end)
+            items = _split_series(text, thing.start("list"), thing.end("list")) if thing else ()
+            introduction = Span(start, thing.start("list")) if thing else Span(start, start)
+        if len(items) >= 3 and all(_WORDS_OF_ITEM.fullmatch(text, each.start, each.end) for each in items):
+            yield Run(RunKind.INLINE, items, {}, introduction)
+
+
+def _split_series(text: str, start: int, end: int) -> tuple[Span, ...]:
     spans = []
-    for separator in (*_INLINE_SPLIT.finditer(text, begin, match.end("list")), None):
-        stop = separator.start() if separator else match.end("list")
-        if stop > begin:
-            spans.append(Span(begin, stop))
-        begin = separator.end() if separator else stop
-    if len(spans) < 2:
-        return None
-    return Run(RunKind.INLINE, tuple(spans), {}, Span(start, match.start("list")))
+    for separator in (*_INLINE_SPLIT.finditer(text, start, end), None):
+        stop = separator.start() if separator else end
+        if stop > start:
+            spans.append(trim(text, start, stop))
+        start = separator.end() if separator else stop
+    return tuple(spans)
 
 
 def split_lines(text: str) -> Iterator[tuple[int, int]]:

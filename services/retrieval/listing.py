@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from citemesh.auth.principal import Principal
 from citemesh.store.contract import StoreReader, VersionFilter
+from citemesh.text.function_words import is_function_word
 from citemesh.v1 import activation_pb2, retrieval_pb2
 from citemesh.v1.evidence_pb2 import Candidate, LegRank, Passage
 from citemesh.v1.retrieval_pb2 import FoundItem, ListingStatus, ListItemsRequest, ListItemsResponse
-from services.retrieval.listing_choice import Wanted, choose_listing, weigh_words, word_forms
+from services.retrieval.listing_choice import (
+    Wanted,
+    choose_listing,
+    find_asked,
+    join_documents,
+    weigh_words,
+    word_forms,
+)
 from services.retrieval.listings import Listing, find_listings
 from services.retrieval.query_checks import check_list_items, read_time
 
@@ -38,13 +47,17 @@ class Lister:
         anchors = [found[each] for each in request.anchor_passage_ids if each in found]
         passages = self._gather(anchors, request.listing_scope, versions)
         titles = self._section_titles(passages, versions)
-        words = (word_forms(request.question) - _QUESTION_WORDS) | word_forms(" ".join(request.keywords))
+        language = anchors[0].language if anchors else ""
+        words = _content_forms(request.question, language) | word_forms(" ".join(request.keywords))
         requested = request.requested_count if request.HasField("requested_count") else None
         ranks = {anchor.passage_id: rank for rank, anchor in enumerate(anchors)}
-        wanted = Wanted(weigh_words(words, passages), ranks, requested)
-        chosen = choose_listing(find_listings(passages, titles), passages, wanted)
+        wanted = Wanted(weigh_words(words, passages), ranks, requested, find_asked(request.question, language))
+        listings = find_listings(passages, titles)
+        chosen = choose_listing(listings, passages, wanted)
         if chosen is None:
             return ListItemsResponse(expected_count=requested)
+        if request.listing_scope == retrieval_pb2.LISTING_SCOPE_DOCUMENT:
+            chosen = join_documents(chosen, listings, passages)
         return _make_response(chosen, passages, requested, request.question)
 
     def _gather(
@@ -89,6 +102,12 @@ class Lister:
         }
 
 
+def _content_forms(question: str, language: str) -> set[str]:
+    """The words of a question that tell what it is about."""
+    words = re.findall(r"\w+", question.lower())
+    return word_forms(" ".join(word for word in words if not is_function_word(word, language))) - _QUESTION_WORDS
+
+
 def _is_near(passage: Passage, anchor: Passage) -> bool:
     return abs(passage.ordinal - anchor.ordinal) <= _NEAR_PASSAGES
 
@@ -97,15 +116,22 @@ def _make_response(
     listing: Listing, passages: Sequence[Passage], requested: int | None, question: str
 ) -> ListItemsResponse:
     items = []
+    seen: set[str] = set()
     for place in listing.items:
         passage = passages[place.passage_index]
         start, end = place.span.start, place.span.end
+        # A list that is printed twice, or in two documents, has its items once.
+        key = re.sub(r"[\W_]+", "", passage.text[start:end].casefold())
+        if key and key in seen:
+            continue
+        seen.add(key)
         items.append(
             FoundItem(text=passage.text[start:end], passage_id=passage.passage_id, start_offset=start, end_offset=end)
         )
     expected = listing.expected_count if listing.expected_count is not None else requested
     response = ListItemsResponse(items=items, expected_count=expected, status=_status(len(items), expected))
-    indices = {place.passage_index for place in listing.items}
+    held = {item.passage_id for item in items}
+    indices = {index for index, passage in enumerate(passages) if passage.passage_id in held}
     if listing.announcement is not None:
         holder = passages[listing.announcement.passage_index]
         span = listing.announcement.span

@@ -13,7 +13,9 @@ from services.retrieval.item_spans import (
     Run,
     RunKind,
     Span,
+    find_code_runs,
     find_enumerated_runs,
+    find_enumerating_sentences,
     find_named_runs,
     find_row_run,
     split_inline,
@@ -78,6 +80,7 @@ def _find_runs(text: str, *, is_table: bool, is_part: bool, smallest: int) -> It
     else:
         yield from find_named_runs(text, 1)
         yield from find_enumerated_runs(text)
+        yield from find_code_runs(text)
 
 
 def _is_next(before: Passage, after: Passage) -> bool:
@@ -162,15 +165,22 @@ def _split_additions(listing: Listing, passages: Sequence[Passage]) -> None:
 
 
 def _inline(passages: Sequence[Passage]) -> list[Listing]:
-    """Sentences that announce a number of things and name as many."""
+    """Sentences that announce a number of things and name as many; and sentences that just name some."""
     listings = []
     for index, passage in enumerate(passages):
+        counted: set[Span] = set()
         for announcement in find_announcements(passage.text):
             run = split_inline(passage.text, announcement.start, _sentence_end(passage.text, announcement.end))
             if run is not None and announcement.count is not None and len(run.items) == announcement.count:
                 place = Place(index, Span(announcement.start, announcement.end))
                 items = [Place(index, item) for item in run.items]
                 listings.append(Listing(run.kind, items, None, place, announcement.count))
+                counted.update(run.items)
+        if passage.kind != evidence_pb2.PASSAGE_KIND_TABLE:
+            for run in find_enumerating_sentences(passage.text):
+                if counted.isdisjoint(run.items) and run.introduction is not None:
+                    items = [Place(index, item) for item in run.items]
+                    listings.append(Listing(run.kind, items, Place(index, run.introduction)))
     return listings
 
 

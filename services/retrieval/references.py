@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from citemesh.auth.principal import Principal
 from citemesh.store.contract import StoreReader, VersionFilter
@@ -17,6 +18,8 @@ from services.retrieval.places_of_label import has_caption, label_alternatives, 
 from services.retrieval.query_checks import check_follow_references, read_time
 
 _MIN_PASSAGES_PER_REFERENCE = 3
+# Each step asks the store; what is reached may refer to hundreds of places.
+_MAX_STEPS_PER_HOP = 100
 # A number this long, or with this many parts, names one place among all documents of a collection.
 _DISTINCT_NUMBER = re.compile(r"\d{3,}|\d+[.-]\d+[.-]\d+")
 
@@ -57,8 +60,12 @@ class ReferenceFollower:
         steps = self._first_steps(request, versions)
         for hop in range(1, (request.max_hops or 1) + 1):
             per_reference = max(_MIN_PASSAGES_PER_REFERENCE, limit // max(1, len(steps)))
-            reached = [passage for step in steps for passage in self._take(step, versions, walk, hop, per_reference)]
-            steps = list(_next_steps(reached, walk))
+            reached: list[Passage] = []
+            for step in steps:
+                # The references asked for are all tried, as what names no place is said.
+                if hop == 1 or len(walk.candidates) < limit:
+                    reached += self._take(step, versions, walk, hop, per_reference)
+            steps = list(islice(_next_steps(reached, walk), _MAX_STEPS_PER_HOP))
         candidates = list(walk.candidates.values())[:limit]
         return FollowReferencesResponse(candidates=candidates, unresolved_references=walk.unresolved)
 

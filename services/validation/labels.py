@@ -8,34 +8,21 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
+from citemesh.text.mentions import Mention, find_mentions
 from services.validation.words import content_stems, fold
 
-_PLACE: Final = re.compile(
-    r"(?:\b(?P<kind>tables?|figures?|fig\.|sections?|sec\.|chapters?|appendix|annex|articles?|clause|rule|step"
-    r"|algorithm|equation|tabelle|abbildung"
-    r"|abschnitt|kapitel|artikel|anhang|tableau|chapitre)\s+#?\s?|(?P<sign>§+)\s*)"
-    r"(?P<number>\d+(?:[.\-]\d+)*(?:\([a-z0-9]+\))*|[a-z](?:\.\d+)*|[ivx]{1,5})(?![\w])",
-    re.IGNORECASE,
+# Kinds of place that evidence shows by labels, numbers and titles.
+_SHOWN_KINDS: Final = frozenset(
+    ["table", "figure", "section", "chapter", "appendix", "article", "clause", "rule", "step", "algorithm", "equation"]
 )
+_HEADED_KINDS: Final = frozenset(["section", "chapter", "article", "appendix", "rule", "step", "clause"])
+_DEEPEST_PART: Final = 8
 _ROW: Final = re.compile(
     r"\b(?:(?:rows?|lines?|items?|points?|options?|criteri(?:on|a)|variant|zeile"
     r"|ligne)\s+(?P<label>\([a-z0-9]{1,4}\)|[a-z0-9]\))"
     r"|rows?\s+(?P<bare>[b-z](?![\w'’])))"
 )
-_KINDS: Final = {
-    "fig.": "figure",
-    "sec.": "section",
-    "annex": "appendix",
-    "tabelle": "table",
-    "abbildung": "figure",
-    "abschnitt": "section",
-    "kapitel": "chapter",
-    "artikel": "article",
-    "anhang": "appendix",
-    "tableau": "table",
-    "chapitre": "chapter",
-}
-_ROW_END: Final = re.compile(r"(?m)\n\s*\n|(?:^|[\s|])\([a-z0-9]{1,3}\)(?=[\s|])|^\W*[a-z0-9]{1,3}[).](?=\s)")
+_ROW_END: Final = re.compile(r"(?m)\n\s*\n|(?:^|[\s|])\([a-z0-9]{1,3}\)(?=[\s|])|^[^\w\n]*+[a-z0-9]{1,3}[).](?=\s)")
 # Words about labels and about showing, which say nothing of what the labelled place is about.
 _ABOUT_LABELS: Final = frozenset(
     content_stems(
@@ -60,51 +47,57 @@ class Place:
 
 def find_label_fault(claim: str, quote: str, place: Place) -> str:
     """Why the labels of `claim` do not agree with the cited place; empty where they do."""
-    folded = fold(claim)
-    held = fold(f"{quote}\n{place.about}")
-    for match in _find_places(claim):
-        if not _bears(held, match):
-            return f'The cited place is not "{match.group().strip()}", which the claim credits.'
-    for match in _ROW.finditer(folded):
-        fault = _find_row_fault(claim, match, quote, place)
-        if fault:
-            return fault
-    return ""
+    credited = {
+        (mention.word, mention.number.lower()): mention for mention in _find_places(claim) if mention.is_written
+    }
+    held = f"{quote}\n{place.about}"
+    folded, named = (fold(held), _find_named(held)) if credited else ("", frozenset())
+    for key, mention in credited.items():
+        if key not in named and not _bears(folded, *key):
+            return f'The cited place is not "{mention.surface}", which the claim credits.'
+    rows = {match["label"] or match["bare"]: None for match in _ROW.finditer(fold(claim))}
+    return next((fault for shown in rows if (fault := _find_row_fault(claim, shown, quote, place))), "")
 
 
 def mask_labels(claim: str) -> str:
     """The folded claim without its labels, so that their numbers are not taken for quantities."""
     text = unicodedata.normalize("NFKC", claim)
-    for match in reversed(_find_places(claim)):
-        text = f"{text[: match.start()]} {text[match.end() :]}"
+    kept_from = len(text)
+    for start, end in sorted({mention.span for mention in _find_places(claim)}, reverse=True):
+        text = f"{text[:start]} {text[min(end, kept_from) :]}"
+        kept_from = start
     return _ROW.sub(" ", fold(text))
 
 
-def _find_places(claim: str) -> list[re.Match[str]]:
-    """Places in a claim; a letter is a label only as a capital ("Appendix B", but not "the table a user sees")."""
-    matches = _PLACE.finditer(unicodedata.normalize("NFKC", claim))
-    return [match for match in matches if not match["number"].isalpha() or match["number"].isupper()]
+def _find_places(text: str) -> list[Mention]:
+    """The places that `text`, in its NFKC form, names."""
+    mentions = find_mentions(unicodedata.normalize("NFKC", text), everyday=True)
+    return [mention for mention in mentions if mention.word in _SHOWN_KINDS]
 
 
-def _bears(held: str, wanted: re.Match[str]) -> bool:
-    kind = _kind(wanted)
-    number = wanted["number"].lower()
-    for match in _PLACE.finditer(held):
-        if _kind(match) == kind and (match["number"] == number or match["number"].startswith(f"{number}.")):
-            return True
-    numbered = kind in {"section", "chapter", "article", "appendix", "rule", "step", "clause"}
-    return numbered and re.search(rf"(?m)(?<![\w.]){re.escape(number)}(?:\.\d+)*\.?(?=\s|$)", held) is not None
+def _find_named(text: str) -> frozenset[tuple[str, str]]:
+    """(word, number) of the places that `text` names and of the places that those are parts of: "3.1" is in "3"."""
+    named: set[tuple[str, str]] = set()
+    for mention in _find_places(text):
+        number = mention.number.lower()
+        named.add((mention.word, number))
+        for _ in range(_DEEPEST_PART):
+            number = number.rpartition(".")[0]
+            if number:
+                named.add((mention.word, number))
+    return frozenset(named)
 
 
-def _kind(match: re.Match[str]) -> str:
-    if match["sign"]:
-        return "section"
-    name = match["kind"].lower()
-    return _KINDS.get(name, name.removesuffix("s"))
+def _bears(folded: str, word: str, number: str) -> bool:
+    """Whether a folded text has the label of the wanted place, or a heading with its number."""
+    written = re.escape(number)
+    if re.search(rf"\b{word} {written}(?:\.\d+)*(?!\w)", folded):
+        return True
+    is_headed = word in _HEADED_KINDS
+    return is_headed and re.search(rf"(?m)(?<![\w.]){written}(?:\.\d+)*\.?(?=\s|$)", folded) is not None
 
 
-def _find_row_fault(claim: str, match: re.Match[str], quote: str, place: Place) -> str:
-    shown = match["label"] or match["bare"]
+def _find_row_fault(claim: str, shown: str, quote: str, place: Place) -> str:
     label = shown.strip("()")
     row = _find_row(fold(quote), label) or _find_row(fold(place.text), label)
     if not row and any((other["label"] or other["bare"]) == shown for other in _ROW.finditer(fold(quote))):
@@ -126,7 +119,9 @@ def _find_row_fault(claim: str, match: re.Match[str], quote: str, place: Place) 
 
 def _find_row(text: str, label: str) -> str:
     """The row that begins with `label`, up to the next label of the same form, a blank line, or the end."""
-    start = re.search(rf"(?m)(?:^|[\s|])\(?{re.escape(label)}[).](?=[\s|])|^\W*{re.escape(label)}(?=\s*[|:\t])", text)
+    start = re.search(
+        rf"(?m)(?:^|[\s|])\(?{re.escape(label)}[).](?=[\s|])|^[^\w\n]*+{re.escape(label)}(?=\s*+[|:\t])", text
+    )
     if start is None:
         return ""
     following = _ROW_END.search(text, start.end())

@@ -166,11 +166,15 @@ def find_quantities(text: str) -> list[Quantity]:
 def _attach_rates(text: str, numbers: list[tuple[re.Match[str], Quantity]]) -> Iterator[Quantity]:
     """The quantities with the rates that follow them; the "a day" of a rate, and a bare "once", are left out."""
     taken_until = 0
-    for place, (match, quantity) in enumerate(numbers):
+    reaches: list[int] = []  # where the number after each begins, from the last one back
+    next_start = len(text)
+    for match, _ in reversed(numbers):
+        reaches.append(next_start)
+        next_start = next_start if _is_article(match) else match.start()
+    for (match, quantity), reach in zip(numbers, reversed(reaches), strict=True):
         if match.start() < taken_until and _is_article(match):
             continue
-        others = (later.start() for later, _ in numbers[place + 1 :] if not _is_article(later))
-        rate = _RATE.match(text, match.end(), next(others, len(text)))
+        rate = _RATE.match(text, match.end(), reach)
         if rate is not None and not _is_governed(rate):
             taken_until = rate.end()
             surface = text[match.start() : rate.end()].strip()

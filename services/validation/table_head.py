@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_SEPARATOR: Final = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|?)+\s*$")
+from citemesh.text.dash_lines import is_dash_line
+
 _MOST_HEAD_LINES: Final = 6
 _LONGEST_HEAD: Final = 1_500  # characters
 
@@ -27,7 +27,7 @@ def find_table_head(text: str, start: int, *, is_table: bool) -> str:
 
 def _find_piped_head(above: list[str]) -> str:
     for number in range(len(above) - 1, 0, -1):
-        if _SEPARATOR.match(above[number]):
+        if is_dash_line(above[number]):
             return above[number - 1][:_LONGEST_HEAD]
         if "|" not in above[number]:
             return ""

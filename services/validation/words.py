@@ -12,7 +12,7 @@ from citemesh.text.word_lists import word_set
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’._/&+:-]+[^\W_]+)*|[€$£¥%§]")
 _LINK_TARGET: Final = re.compile(r"\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
-_MARKER: Final = re.compile(r"\s*\[\d{1,3}\]")
+_MARKER: Final = re.compile(r"(?<!\s)\s*+\[\d{1,3}\]")
 
 # Function words that say how much, how often or whether at all: two statements may differ in nothing else. And "mes",
 # which are my things in French and a month in Spanish.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
-from tests.bench import dispatch, durability, encoding, hybrid, ingest_memory, interceptor, memory
+from tests.bench import dispatch, durability, encoding, hybrid, ingest_memory, interceptor, memory, opensearch
 from tests.bench.report import describe_machine, show
 
 BENCHES = {
@@ -19,6 +19,8 @@ BENCHES = {
     "encoding": encoding.run,
     "hybrid": hybrid.run,
     "durability": durability.run,
+    "durability_opensearch": durability.run_opensearch,
+    "opensearch": opensearch.run,
 }
 
 

@@ -108,6 +108,7 @@ def fill(state_dir: Path, text: MadeText, passage_count: int) -> None:
 
 def _put_document(connection: sqlite3.Connection, number: int, texts: list[str], vectors: Matrix) -> None:
     # The writer's own functions, without its commit for each document: a million passages in minutes.
+    from citemesh.store.completion import complete_passages
     from citemesh.store.embedded import rows
     from citemesh.store.embedded.changes import record_change
 
@@ -127,5 +128,5 @@ def _put_document(connection: sqlite3.Connection, number: int, texts: list[str],
     ).lastrowid
     assert version_row is not None
     passages = [Passage(text=each, language="und", content_hash=f"{name}-{at}") for at, each in enumerate(texts)]
-    rows.write_passages(connection, TENANT, version_row, rows.complete_passages(passages, document, 0), vectors)
+    rows.write_passages(connection, TENANT, version_row, complete_passages(passages, document, 0), vectors)
     record_change(connection, TENANT, version_row, permissions=True)

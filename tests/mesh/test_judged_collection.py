@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import grpc.aio
 
-from citemesh.evaluation.judged_collection import Collection, CorpusDocument, JudgedQuery, Span
-from citemesh.evaluation.retrieval_report import summarize_documents, summarize_spans
-from citemesh.evaluation.retrieval_run import WAYS, ingest_collection, search_all
+from citemesh.evaluation.collection_ingest import ingest_collection, make_evaluator
+from citemesh.evaluation.found_passages import WAYS, PassagePlaces, Searched
+from citemesh.evaluation.judged_collection import CorpusDocument, JudgedQuery, Span, digest_documents
+from citemesh.evaluation.retrieval_report import summarize
+from citemesh.evaluation.retrieval_run import CollectionSearch, search_all
 from tests.mesh.hosting import Mesh
 
 TEXTS = {
@@ -14,29 +16,45 @@ TEXTS = {
     "boats": "Boats that enter the harbour pay dues before cargo is landed.",
     "bread": "Bread is baked on Mondays, and the oven is cleaned on Fridays.",
 }
-COLLECTION = Collection(
-    "small",
-    tuple(CorpusDocument(name, name.title(), text) for name, text in TEXTS.items()),
-    (
-        JudgedQuery("q1", "When is the lamp lit?", "small", {"José": 1.0}),
-        JudgedQuery("q2", "What do boats pay in the harbour?", "small", {}, (Span("boats", 0, 40),)),
-    ),
+CORPUS = tuple(CorpusDocument(name, name.title(), text) for name, text in TEXTS.items())
+QUERIES = (
+    JudgedQuery("q1", "When is the lamp lit?", "small", {"José": 1.0}),
+    JudgedQuery("q2", "What do boats pay in the harbour?", "small", {}, (Span("boats", 0, 40),)),
 )
 
 
 async def test_every_way_finds_what_is_judged(embedded_mesh: Mesh) -> None:
     async with grpc.aio.insecure_channel(embedded_mesh.target) as channel:
-        await _measure(channel)
+        evaluator = make_evaluator(digest_documents(CORPUS))
+        seen: list[tuple[str, int, int]] = []
+        assert await ingest_collection(CORPUS, evaluator, channel, lambda *step: seen.append(step)) == []
+        assert seen[-1] == ("ingest", 3, 3)
+        assert await ingest_collection(CORPUS, evaluator, channel, lambda *_: None) == []
+        found: list[Searched] = []
+        searching = CollectionSearch(channel, PassagePlaces(CORPUS))
+        await search_all(QUERIES, evaluator, searching, found.append)
+        assert {each.query.query_id for each in found} == {"q1", "q2"}
+        summary = summarize(found)
+        assert summary.keys() == set(WAYS)
+        assert all(measures["ndcg@10"].mean == 1.0 for measures in summary.values())
+        assert all(measures["characters@4"].mean == 1.0 for measures in summary.values())
 
 
-async def _measure(channel: grpc.aio.Channel) -> None:
-    seen: list[tuple[str, int, int]] = []
-    assert await ingest_collection(COLLECTION, channel, lambda *step: seen.append(step)) == []
-    assert await ingest_collection(COLLECTION, channel, lambda *_: None) == []
-    searched = await search_all(COLLECTION, COLLECTION.queries, channel, lambda *step: seen.append(step))
-    assert seen[-1] == ("search", 2, 2)
-    documents = summarize_documents(searched)
-    assert documents.keys() == set(WAYS)
-    assert all(measures["nDCG@10"].mean == 1.0 for measures in documents.values())
-    spans = summarize_spans(COLLECTION, searched)["small"]
-    assert all(measures["characters@4"].mean == 1.0 for measures in spans.values())
+async def test_corpora_of_other_content_do_not_meet(embedded_mesh: Mesh) -> None:
+    changed = (CorpusDocument("José", "José", "Ferries leave at noon."),)
+    async with grpc.aio.insecure_channel(embedded_mesh.target) as channel:
+        for corpus in (CORPUS, changed):
+            evaluator = make_evaluator(digest_documents(corpus))
+            assert await ingest_collection(corpus, evaluator, channel, lambda *_: None) == []
+        found: list[Searched] = []
+        searching = CollectionSearch(channel, PassagePlaces(changed), ("keyword",))
+        await search_all(QUERIES[:1], evaluator, searching, found.append)
+        assert found[0].passages == {"keyword": []}
+
+
+async def test_no_search_begins_when_the_time_is_over(embedded_mesh: Mesh) -> None:
+    async with grpc.aio.insecure_channel(embedded_mesh.target) as channel:
+        found: list[Searched] = []
+        searching = CollectionSearch(channel, PassagePlaces(CORPUS))
+        await search_all(QUERIES, make_evaluator("none"), searching, found.append, max_seconds=-1.0)
+        assert found == []

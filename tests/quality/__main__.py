@@ -11,7 +11,7 @@ import sys
 
 from tests.conftest import REPO
 
-PARTS = ("answers", "retrieval", "references", "versions")
+PARTS = ("answers", "retrieval", "references", "versions", "opensearch")
 
 
 def run(arguments: list[str]) -> int:

@@ -279,7 +279,9 @@ def main(arguments: list[str]) -> int:
     """Exit status 1 where a text in force is missed, or another is returned."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--state-dir", type=Path, default=REPO / "build" / "quality" / "versions")
-    parser.add_argument("--opensearch", action="store_true", help="over a server that is started for it, anew each time")
+    parser.add_argument(
+        "--opensearch", action="store_true", help="over a server that is started for it, anew each time"
+    )
     options = parser.parse_args(arguments)
     if not options.opensearch:
         return asyncio.run(run(options.state_dir))

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from citemesh.cli.exits import CommandError
+from citemesh.files.ids import derive_id, derive_nested_id
 
 SUFFIXES: Final = frozenset({
     ".pdf", ".docx", ".pptx", ".xlsx", ".html", ".htm", ".md", ".markdown", ".epub", ".eml", ".csv", ".tsv",
     ".json", ".jsonl", ".txt",
 })  # fmt: skip
-_NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9_.]+")
-_MAX_ID_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +56,14 @@ def _walk(path: Path) -> Iterator[FileToIngest]:
             if file.suffix.lower() in SUFFIXES and not name.startswith(".") and file.is_file():
                 relative = file.relative_to(path)
                 nested = len(relative.parts) > 1
-                yield FileToIngest(file, _make_id(relative) if nested else "")
-
-
-def _make_id(relative: Path) -> str:
-    return "/".join(map(_make_part, relative.with_suffix("").parts))[-_MAX_ID_CHARACTERS:].lstrip("-._/")
-
-
-def _make_part(name: str) -> str:
-    """A folder's or file's name as part of an id; one in another script is named by its code points."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    part = _NOT_IN_AN_ID.sub("-", plain).strip("-._")
-    return part or "-".join(f"{ord(character):x}" for character in name[:30])
+                yield FileToIngest(file, derive_nested_id(relative) if nested else "")
 
 
 def _refuse_twins(found: list[FileToIngest]) -> None:
     """Two files that would be taken for two versions of one document are named, before anything is sent."""
     seen: dict[str, Path] = {}
     for file in found:
-        key = (file.document_id or _make_id(Path(file.path.name))).lower()
+        key = (file.document_id or derive_id(file.path.name)).lower()
         other = seen.setdefault(key, file.path)
         if other != file.path:
             raise CommandError(

@@ -1,4 +1,4 @@
-"""The one place where the command hosts services itself: for `citemesh up`, and for a command that finds no mesh.
+"""The one place where the command runs services itself: for `citemesh up`, and for a command that finds no mesh.
 
 Services come from a checkout or an image; the installed package alone holds none, and then this says so.
 """
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from citemesh.rpc.host import Host
     from citemesh.rpc.spec import ServiceSpec
 
+_BULK_INGEST: Final = "services.documents.bulk_ingest"
 _AUTH_MODE: Final = "CITEMESH_AUTH_MODE"
 _AUTH_PREFIX: Final = "CITEMESH_AUTH_"
 _LISTEN_ADDRESS: Final = "CITEMESH_HOST_LISTEN_ADDRESS"
@@ -62,6 +63,16 @@ def _has_services() -> bool:
     found = find_spec("services")
     places = found.submodule_search_locations if found is not None else None
     return any((Path(place) / "registry.py").is_file() for place in places or ())
+
+
+def name_bulk_ingest() -> tuple[list[str], dict[str, str]]:
+    """The program that reads many files into a store without a mesh: its command line and its environment.
+
+    Raises CommandError where there are no services here.
+    """
+    _find_services()
+    path = os.pathsep.join(filter(None, [*sys.path, os.environ.get("PYTHONPATH", "")]))
+    return [sys.executable, "-m", _BULK_INGEST], {**os.environ, "PYTHONPATH": path}
 
 
 @asynccontextmanager

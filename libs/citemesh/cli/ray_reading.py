@@ -1,13 +1,18 @@
-"""`citemesh ingest --engine ray`: files read on many machines, stored from this one, without a mesh."""
+"""`citemesh ingest --engine ray`: files read on many machines, stored from this one, without a mesh.
+
+The work is a program of the documents service, which tells line by line what became of each file.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import importlib
-import os
+import base64
+import json
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from citemesh.cli import mesh
 from citemesh.cli.connection import find_running_mesh
@@ -18,15 +23,20 @@ from citemesh.cli.progress import IngestProgress, show_progress
 from citemesh.cli.running import describe_error
 from citemesh.cli.sending import Described
 from citemesh.cli.tally import Failure, Tally, show_tally
-from citemesh.config.paths import STATE_DIR_VARIABLE
 from citemesh.rpc.errors import ServiceError
-from citemesh.v1 import documents_pb2
+from citemesh.v1 import documents_pb2, errors_pb2
+
+_MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+_END_TIMEOUT_S: Final = 30.0
 
 
-async def read_by_ray(common: Common, output: Output, files: list[Described], address: str | None) -> Tally:
-    """Read files by Ray Data and store them; files of known content are not read again.
+async def read_by_ray(
+    common: Common, output: Output, files: list[Described], address: str | None, at_once: int | None
+) -> Tally:
+    """Read files by Ray Data, at most `at_once` at a time (None: one for each core), and store them; files of known
+    content are not read again.
 
-    Raises CommandError where Ray is not installed, --target is given, or a mesh runs on the store.
+    Raises CommandError where Ray is not installed, --target is given, a mesh runs on the store, or it cannot be opened.
     """
     if common.target:
         raise CommandError("--engine ray writes to the store itself: leave out --target, name it with --state-dir")
@@ -37,80 +47,81 @@ async def read_by_ray(common: Common, output: Output, files: list[Described], ad
             "A mesh runs on this store, and the store has one writer: stop the mesh, or leave out --engine ray.",
             Exit.UNAVAILABLE,
         )
-    mesh.load_specs(("documents",))
-    run = await asyncio.to_thread(_Run, common)
     # Workers run in folders of their own.
     files = [(path.absolute(), header) for path, header in files]
+    job = {
+        "files": [
+            {"path": str(path), "header": base64.b64encode(header.SerializeToString()).decode()}
+            for path, header in files
+        ],
+        "state_dir": str(common.state_dir.absolute()),
+        "metadata": [list(pair) for pair in common.metadata],
+        "ray_address": address,
+        "at_once": at_once,
+        "timeout_s": common.timeout_s,
+    }
+    tally = Tally()
     paths = [path for path, _ in files]
     try:
         with show_progress(output, paths) as progress:
-            await run.read(files, address, progress)
+            await _run(job, tally, progress)
     finally:
-        await asyncio.to_thread(run.close)
-        show_tally(output, run.tally, paths)
-    return run.tally
+        show_tally(output, tally, paths)
+    return tally
 
 
-class _Run:
-    """The store, open, and what has become of the files so far."""
+async def _run(job: Mapping[str, Any], tally: Tally, progress: IngestProgress) -> None:
+    command, environ = mesh.name_bulk_ingest()
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=environ,
+        limit=_MAX_LINE_BYTES,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        # Its stdin stays open: once that ends, the program ends too, however this command goes.
+        process.stdin.write(json.dumps(job).encode() + b"\n")
+        await process.stdin.drain()
+        while line := await process.stdout.readline():
+            _take(json.loads(line), tally, progress)
+        code = await process.wait()
+    finally:
+        process.stdin.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _END_TIMEOUT_S)
+        if process.returncode is None:
+            process.kill()
+    if code:
+        raise CommandError(f"The bulk ingest ended early, with code {code}; its last words are above.", Exit.BUG)
 
-    def __init__(self, common: Common) -> None:
-        # Loaded here: other commands need none of it. The user who can write the store's files is believed.
-        opening: Any = importlib.import_module("citemesh.store.open")
-        logs: Any = importlib.import_module("citemesh.telemetry.logs")
-        logs.configure_logging(level=os.environ.get("CITEMESH_LOG_LEVEL") or "error", request_id=lambda: None)
-        authenticate: Any = importlib.import_module("citemesh.auth.authenticate")
-        self._bulk: Any = importlib.import_module("services.documents.bulk")
-        self._environ = {**os.environ, STATE_DIR_VARIABLE: str(common.state_dir), "CITEMESH_AUTH_MODE": "open"}
-        credentials = authenticate.make_authenticator(self._environ).authenticate(common.metadata)
-        self._principal = credentials.principal
-        self._writer = opening.open_writer(common.state_dir)
-        self._reader = opening.open_reader(common.state_dir)
-        self._store = self._bulk.BulkStore(self._environ, self._reader, self._writer)
-        self.tally = Tally()
 
-    async def read(self, files: list[Described], address: str | None, progress: IngestProgress) -> None:
-        """Read and store all files."""
-        headers = dict(files)
-        new = [(path, header) for path, header in files if not await self._is_known(path, header, progress)]
-        if not new:
-            return
-        results = self._bulk.read_files(new, self._environ, address)
-        try:
-            while (result := await asyncio.to_thread(next, results, None)) is not None:
-                progress.begin(result.path)
-                await self._put(result, headers[result.path], progress)
-        finally:
-            await asyncio.to_thread(results.close)
-
-    async def _is_known(self, path: Path, header: documents_pb2.IngestHeader, progress: IngestProgress) -> bool:
-        try:
-            known = await asyncio.to_thread(self._store.find_known, self._principal, path, header)
-        except (OSError, ServiceError):
-            return False  # said when it is its turn
-        if known is None:
-            return False
-        response = documents_pb2.IngestResponse(document=known, result=documents_pb2.INGEST_RESULT_UNCHANGED)
-        self.tally.responses.append((path, response))
-        progress.skip(path)
-        return True
-
-    async def _put(self, result: Any, header: documents_pb2.IngestHeader, progress: IngestProgress) -> None:
-        path: Path = result.path
-        try:
-            stored = await self._store.put(self._principal, result, header)
-        except OSError as error:
-            self.tally.failures.append(Failure(path, error.strerror or "it cannot be read", Exit.BAD_INPUT))
-            progress.finish(path)
-        except ServiceError as error:
-            self.tally.failures.append(Failure(path, describe_error(error), exit_of_error(error)))
-            progress.finish(path)
+def _take(event: Mapping[str, Any], tally: Tally, progress: IngestProgress) -> None:
+    """Count one event of the program."""
+    kind = event["event"]
+    if kind == "refused":
+        message, exit_code = _read_error(event)
+        raise CommandError(message, exit_code)
+    path = Path(event["path"])
+    if kind == "begun":
+        progress.begin(path)
+    elif kind == "failed":
+        tally.failures.append(Failure(path, *_read_error(event)))
+        progress.finish(path)
+    else:
+        response = documents_pb2.IngestResponse.FromString(base64.b64decode(event["response"]))
+        tally.responses.append((path, response))
+        if kind == "known":
+            progress.skip(path)
         else:
-            response = documents_pb2.IngestResponse(document=stored.document, result=stored.result)
-            self.tally.responses.append((path, response))
-            progress.finish(path, stored.document.profile.page_count, stored.document.passage_count)
+            progress.finish(path, response.document.profile.page_count, response.document.passage_count)
 
-    def close(self) -> None:
-        """Let go of the store."""
-        self._reader.close()
-        self._writer.close()
+
+def _read_error(event: Mapping[str, Any]) -> tuple[str, Exit]:
+    """What the program says of an error, in words, and the exit code that it is worth."""
+    if event["reason"] == errors_pb2.ERROR_REASON_UNSPECIFIED:
+        return event["message"], Exit.BAD_INPUT
+    error = ServiceError(event["reason"], event["message"], **event["metadata"])
+    return describe_error(error), exit_of_error(error)

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 
 from citemesh.cli.connection import Connection
 from citemesh.cli.exits import Exit, exit_of_error
-from citemesh.cli.known import KnownDocuments, read_known
+from citemesh.cli.known import find_known
 from citemesh.cli.output import Output
 from citemesh.cli.progress import IngestProgress, show_progress
 from citemesh.cli.running import describe_error
@@ -23,8 +23,6 @@ FILES_AT_ONCE: Final = max(4, 2 * (os.cpu_count() or 1))
 """Enough that every core of a mesh on this machine has a file, while others are on their way."""
 
 _CHUNK_SIZE_BYTES: Final = 256 * 1024
-# From here on, listing what the mesh holds costs less than sending it all.
-_LEAST_TO_COMPARE: Final = 8
 _OVERLOAD_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 
 Described = tuple[Path, documents_pb2.IngestHeader]
@@ -42,8 +40,6 @@ async def send_files(
     paths = [path for path, _ in files]
     try:
         with show_progress(output, paths) as progress:
-            if len(files) >= _LEAST_TO_COMPARE:
-                sending.known = await read_known(connection)
             waiting = iter(files)
             await asyncio.gather(*(sending.take_all(waiting, progress) for _ in range(min(at_once, len(files)))))
     finally:
@@ -57,7 +53,6 @@ class _Sending:
 
     def __init__(self, connection: Connection, at_once: int) -> None:
         self.tally = Tally()
-        self.known = KnownDocuments({})
         self._connection = connection
         self._at_once = at_once
         self._unreached_count = 0
@@ -67,7 +62,7 @@ class _Sending:
         for path, header in waiting:
             progress.begin(path)
             try:
-                known = await asyncio.to_thread(self.known.find, path, header)
+                known = await find_known(self._connection, path, header)
                 response = known or await self._send(path, header)
             except OSError as error:
                 self._fail(path, error.strerror or "it cannot be read", Exit.BAD_INPUT)

@@ -10,19 +10,16 @@ character offsets into the document's text) are measured by how many of those ch
 
 from __future__ import annotations
 
-import csv
-import gzip
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from citemesh.evaluation.collection_files import CollectionError, Row, find_file, find_optional, read_rows, read_table
 
 _SPLITS: Final = ("test", "dev", "train")
-
-
-class CollectionError(ValueError):
-    """A collection that cannot be read; the text names the file and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,71 +62,89 @@ class Collection:
 
 def read_collection(folder: Path, split: str = "") -> Collection:
     """Read a folder; with `split`, the judgements and queries of that split alone. Raises CollectionError."""
-    documents = tuple(
-        CorpusDocument(_read_id(row, "doc_id"), str(row.get("title") or ""), str(row["text"]))
-        for row in _read_lines(_find(folder, "corpus"))
-    )
+    documents = tuple(_read_documents(find_file(folder, "corpus")))
     judgements = _read_judgements(folder, split)
-    queries = tuple(_read_queries(folder, judgements, split))
+    lengths = {document.document_id: len(document.text) for document in documents}
+    queries = tuple(_read_queries(folder, judgements, split, lengths))
     if not documents or not queries:
         raise CollectionError(f"{folder} holds {len(documents)} documents and {len(queries)} judged queries.")
-    return Collection(folder.name, documents, queries)
+    return Collection(_name(folder), documents, queries)
 
 
-def _read_queries(folder: Path, judgements: Mapping[str, Mapping[str, float]], split: str) -> Iterator[JudgedQuery]:
-    for row in _read_lines(_find(folder, "queries")):
-        if split and row.get("split", split) != split:
+def _name(folder: Path) -> str:
+    """The folder's name; "." has none of its own."""
+    return folder.name or folder.resolve().name
+
+
+def digest_documents(documents: Iterable[CorpusDocument]) -> str:
+    """What a corpus holds, in 16 hexadecimal digits: the same for the same documents in any order and any folder."""
+    each = sorted(
+        hashlib.sha256(json.dumps((item.document_id, item.title, item.text)).encode()).digest() for item in documents
+    )
+    return hashlib.sha256(b"".join(each)).hexdigest()[:16]
+
+
+def _read_documents(path: Path) -> Iterator[CorpusDocument]:
+    known: set[str] = set()
+    for row in read_rows(path):
+        document_id = row.read_id("doc_id")
+        if document_id in known:
+            raise row.fault(f"the document {document_id!r} is there twice")
+        known.add(document_id)
+        yield CorpusDocument(document_id, str(row.fields.get("title") or ""), row.read_text("text"))
+
+
+def _read_queries(
+    folder: Path, judgements: Mapping[str, Mapping[str, float]], split: str, lengths: Mapping[str, int]
+) -> Iterator[JudgedQuery]:
+    known: set[str] = set()
+    for row in read_rows(find_file(folder, "queries")):
+        if split and row.fields.get("split", split) != split:
             continue
-        query_id = _read_id(row, "query_id")
-        spans = tuple(Span(str(span["doc_id"]), int(span["start"]), int(span["end"])) for span in row.get("spans", ()))
+        query_id = row.read_id("query_id")
+        if query_id in known:
+            raise row.fault(f"the query {query_id!r} is there twice")
+        known.add(query_id)
+        spans = tuple(_read_spans(row, lengths))
         grades = judgements.get(query_id, {})
         if grades or spans:
-            yield JudgedQuery(query_id, str(row["text"]), str(row.get("set") or folder.name), grades, spans)
+            set_name = str(row.fields.get("set") or _name(folder))
+            yield JudgedQuery(query_id, row.read_text("text"), set_name, grades, spans)
+
+
+def _read_spans(row: Row, lengths: Mapping[str, int]) -> Iterator[Span]:
+    """The row's spans, each within a document that the corpus holds."""
+    for span in row.fields.get("spans") or ():
+        try:
+            read = Span(str(span["doc_id"]), int(span["start"]), int(span["end"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise row.fault(f'a span needs "doc_id", "start" and "end": {span!r}') from error
+        if read.document_id not in lengths:
+            raise row.fault(f"a span is in the document {read.document_id!r}, which the corpus does not hold")
+        if not 0 <= read.start < read.end <= lengths[read.document_id]:
+            size = f"{lengths[read.document_id]} characters of {read.document_id!r}"
+            raise row.fault(f"a span from {read.start} to {read.end} is not within the {size}")
+        yield read
 
 
 def _read_judgements(folder: Path, split: str) -> dict[str, dict[str, float]]:
     judged: dict[str, dict[str, float]] = {}
-
-    def add(query_id: str, document_id: str, grade: float) -> None:
-        if grade > 0:
-            judged.setdefault(query_id, {})[document_id] = grade
-
     tables = [folder / "qrels" / f"{name}.tsv" for name in ((split,) if split else _SPLITS)]
     table = next((path for path in tables if path.is_file()), None)
+    lines = find_optional(folder, "qrels")
+    judgements: Iterable[tuple[str, str, float]] = ()
     if table is not None:
-        with table.open(encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream, delimiter="\t"):
-                add(row["query-id"], row["corpus-id"], float(row["score"]))
-    elif (lines := _find_optional(folder, "qrels")) is not None:
-        for item in _read_lines(lines):
-            add(str(item["query_id"]), str(item["doc_id"]), float(item.get("rel", 1)))
+        judgements = read_table(table)
+    elif lines is not None:
+        judgements = map(_read_judgement, read_rows(lines))
+    for query_id, document_id, grade in judgements:
+        if grade > 0:
+            judged.setdefault(query_id, {})[document_id] = grade
     return judged
 
 
-def _find(folder: Path, name: str) -> Path:
-    found = _find_optional(folder, name)
-    if found is None:
-        raise CollectionError(f"{folder} has no {name}.jsonl or {name}.jsonl.gz: name a folder in the BEIR layout.")
-    return found
-
-
-def _find_optional(folder: Path, name: str) -> Path | None:
-    return next((path for ending in ("jsonl", "jsonl.gz") if (path := folder / f"{name}.{ending}").is_file()), None)
-
-
-def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    data = path.read_bytes()
-    lines = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8").split("\n")
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except ValueError as error:
-                raise CollectionError(f"{path}, line {number}: {error}") from error
-
-
-def _read_id(row: Mapping[str, Any], name: str) -> str:
-    value = row.get("_id", row.get(name))
-    if value is None:
-        raise CollectionError(f'A row has neither "_id" nor "{name}": {sorted(row)}')
-    return str(value)
+def _read_judgement(row: Row) -> tuple[str, str, float]:
+    try:
+        return str(row.fields["query_id"]), str(row.fields["doc_id"]), float(row.fields.get("rel", 1))
+    except (KeyError, TypeError, ValueError) as error:
+        raise row.fault('a judgement needs "query_id", "doc_id" and, where it is not 1, "rel"') from error

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final
 
-from citemesh.evaluation.judged_collection import Collection
+from citemesh.evaluation.collection_ingest import store_id
+from citemesh.evaluation.found_passages import WAYS, Searched
 from citemesh.evaluation.ranking_measures import (
     Estimate,
     character_recall,
@@ -16,15 +16,14 @@ from citemesh.evaluation.ranking_measures import (
     recall,
     reciprocal_rank,
 )
-from citemesh.evaluation.retrieval_run import WAYS, Searched, find_spans, store_id
 
 Grades = Mapping[str, float]
 _MEASURES: Final[dict[str, Callable[[Sequence[str], Grades], float]]] = {
-    "nDCG@10": lambda ranked, grades: ndcg(ranked, grades, 10),
-    "MRR@10": lambda ranked, grades: reciprocal_rank(ranked, grades, 10),
+    "ndcg@10": lambda ranked, grades: ndcg(ranked, grades, 10),
+    "mrr@10": lambda ranked, grades: reciprocal_rank(ranked, grades, 10),
     "recall@10": lambda ranked, grades: recall(ranked, grades, 10),
     "recall@100": lambda ranked, grades: recall(ranked, grades, 100),
-    "all in 10": lambda ranked, grades: has_all(ranked, grades, 10),
+    "all@10": lambda ranked, grades: has_all(ranked, grades, 10),
 }
 SPAN_DEPTHS: Final = (4, 16, 64)
 """Passages read for the share of characters found."""
@@ -33,62 +32,66 @@ Summary = dict[str, dict[str, Estimate]]
 """Way -> measure -> estimate over the queries."""
 
 
-def summarize_documents(searched: Sequence[Searched]) -> Summary:
-    """Measures of document rankings, over the queries that have judged documents; empty where none has."""
-    judged = [(each, {store_id(item): grade for item, grade in each.query.grades.items()}) for each in searched]
-    judged = [(each, grades) for each, grades in judged if grades]
-    if not judged:
-        return {}
-    return {
-        way: {
-            name: estimate([measure(each.documents(way), grades) for each, grades in judged])
-            for name, measure in _MEASURES.items()
-        }
-        for way in _ways(searched)
-    }
+def summarize(searched: Sequence[Searched]) -> Summary:
+    """Measures of document rankings over the queries with judged documents, "characters@N" over those with spans.
+
+    "characters@N" is the mean share of the wanted characters that stand in the first N passages.
+    """
+    judged = [each for each in searched if each.query.grades]
+    spanned = [each for each in searched if each.query.spans]
+    summary: Summary = {}
+    for way in _ways(searched):
+        measured: dict[str, Estimate] = {}
+        if judged:
+            ranked = [(each.documents(way), _grades(each)) for each in judged]
+            for name, measure in _MEASURES.items():
+                measured[name] = estimate([measure(documents, grades) for documents, grades in ranked])
+        if spanned:
+            for depth in SPAN_DEPTHS:
+                measured[f"characters@{depth}"] = estimate([_found_share(each, way, depth) for each in spanned])
+        summary[way] = measured
+    return summary
 
 
-def summarize_spans(collection: Collection, searched: Sequence[Searched]) -> dict[str, Summary]:
-    """Set name -> way -> "characters@N": the mean share of the wanted characters in the first N passages."""
-    texts = {store_id(document.document_id): document.text for document in collection.documents}
-    rows: dict[str, list[Searched]] = {}
+def summarize_sets(searched: Sequence[Searched]) -> dict[str, Summary]:
+    """Set name -> summary of its queries; empty where all queries are of one set."""
+    sets: dict[str, list[Searched]] = {}
     for each in searched:
-        if each.query.spans:
-            rows.setdefault(each.query.set_name, []).append(each)
+        sets.setdefault(each.query.set_name, []).append(each)
+    return {name: summarize(sets[name]) for name in sorted(sets)} if len(sets) > 1 else {}
+
+
+def as_plain(summary: Summary) -> dict[str, Any]:
+    """For JSON: means under "legs", by way and measure, and 95 % intervals in the same shape under "intervals"."""
     return {
-        name: {
-            way: {
-                f"characters@{depth}": estimate([_found_share(each, way, depth, texts) for each in found])
-                for depth in SPAN_DEPTHS
-            }
-            for way in _ways(found)
-        }
-        for name, found in sorted(rows.items())
+        "legs": {way: {name: _round(each.mean) for name, each in row.items()} for way, row in summary.items()},
+        "intervals": {
+            way: {name: [_round(each.low), _round(each.high)] for name, each in row.items()}
+            for way, row in summary.items()
+        },
     }
+
+
+def _round(value: float) -> float:
+    return round(value, 4)
 
 
 def _ways(searched: Iterable[Searched]) -> list[str]:
     """The ways that were searched in, in their order."""
-    return [way for way in WAYS if all(way in each.passages for each in searched)]
+    found = [set(each.passages) for each in searched]
+    return [way for way in WAYS if found and all(way in each for each in found)]
 
 
-def _found_share(searched: Searched, way: str, depth: int, texts: Mapping[str, str]) -> float:
+def _grades(searched: Searched) -> dict[str, float]:
+    return {store_id(document_id): grade for document_id, grade in searched.query.grades.items()}
+
+
+def _found_share(searched: Searched, way: str, depth: int) -> float:
     found_count = wanted_count = 0
     read = searched.passages[way][:depth]
     for document_id in {store_id(span.document_id) for span in searched.query.spans}:
         wanted = [(span.start, span.end) for span in searched.query.spans if store_id(span.document_id) == document_id]
-        passages = [passage for passage in read if passage.document_id == document_id]
-        found, of = character_recall(wanted, find_spans(texts[document_id], passages))
+        spans = [passage.span for passage in read if passage.document_id == document_id and passage.span is not None]
+        found, of = character_recall(wanted, spans)
         found_count, wanted_count = found_count + found, wanted_count + of
     return found_count / wanted_count if wanted_count else 0.0
-
-
-def as_plain(summary: Summary) -> dict[str, dict[str, dict[str, Any]]]:
-    """The summary for JSON, rounded to four places."""
-    return {
-        way: {
-            name: {key: round(value, 4) for key, value in asdict(measured).items()}
-            for name, measured in measures.items()
-        }
-        for way, measures in summary.items()
-    }

@@ -21,7 +21,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def load_encoder(models_dir: Path, folder: Path | None = None) -> Encoder:
-    """The encoder of `models_dir`, or the one in `folder`; see `citemesh.models.encoder.load_encoder`."""
+    """The encoder of `models_dir`, or another by name or folder; see `citemesh.models.encoder.load_encoder`."""
     from citemesh.models.encoder import load_encoder as load
 
     return load(models_dir, folder)

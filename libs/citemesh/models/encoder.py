@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from citemesh.models.contract import CANARY_TEXTS, EncoderContract, read_contract
 from citemesh.models.errors import ModelError
-from citemesh.models.locate import locate_build
-from citemesh.models.paths import MODEL_FILE_NAME, encoder_dir
+from citemesh.models.locate import locate_encoder
+from citemesh.models.paths import MODEL_FILE_NAME
 from citemesh.models.runtime import open_session
 from citemesh.models.tokenizer import TOKENIZER_FILE_NAME, TextTokenizer, TokenizedText, pad
 from citemesh.models.workers import run_each
@@ -95,11 +95,11 @@ def _make_unit(vectors: Matrix) -> Matrix:
 
 
 def load_encoder(models_dir: Path, folder: Path | None = None) -> Encoder:
-    """The default encoder of `models_dir`, or the one in `folder`; one object per process and folder.
+    """The default encoder of `models_dir`, a published one by its name, or that of `folder`; one object per process.
 
     Raises ModelError where files are missing or damaged.
     """
-    chosen = (folder or encoder_dir(locate_build(models_dir))).resolve()
+    chosen = locate_encoder(models_dir, folder).resolve()
     with _encoders_lock:
         if chosen not in _encoders:
             _encoders[chosen] = Encoder(chosen)

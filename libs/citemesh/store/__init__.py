@@ -1,4 +1,5 @@
-"""Where documents are kept and found again: one contract, several implementations, one contract test for all.
+"""Where documents are kept and found again: one contract, two implementations, the same tests for both.
 
-Start with contract.py; `open_writer` and `open_reader` of embedded/ open the store of one machine.
+Start with contract.py; open.py opens the store that the environment names. What stands here serves both; embedded/ and
+opensearch/ hold what only one needs, and neither imports the other.
 """

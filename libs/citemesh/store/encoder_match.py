@@ -7,7 +7,9 @@ from typing import Final, Protocol
 import numpy as np
 
 from citemesh.models.contract import EncoderContract as ModelContract
+from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Vectors
+from citemesh.v1 import errors_pb2
 from citemesh.v1.retrieval_pb2 import EncoderContract
 
 MIN_CANARY_COSINE: Final = 0.995
@@ -18,6 +20,16 @@ REENCODE_REMEDY: Final = (
     "or configure the index's encoder again."
 )
 """What to do about an index of another encoder; the end of each message that tells of one."""
+
+_COMPARED: Final = (
+    "model",
+    "revision",
+    "query_prefix",
+    "passage_prefix",
+    "dimension_count",
+    "normalized",
+    "metric",
+)
 
 
 class CanaryEncoder(Protocol):
@@ -50,7 +62,7 @@ def describe_encoder(encoder: CanaryEncoder) -> EncoderContract:
 
 def find_difference(index: EncoderContract, own: EncoderContract) -> str | None:
     """The first thing in which two contracts differ, for people; None where their vectors can be compared."""
-    for name in ("model", "revision", "query_prefix", "passage_prefix", "dimension_count", "normalized", "metric"):
+    for name in _COMPARED:
         if getattr(index, name) != getattr(own, name):
             return f"the index has {name} {getattr(index, name)!r}, this service {getattr(own, name)!r}"
     theirs = np.asarray(index.canary_vectors, dtype=np.float32)
@@ -63,3 +75,28 @@ def find_difference(index: EncoderContract, own: EncoderContract) -> str | None:
     if cosine < MIN_CANARY_COSINE:
         return f"the canary texts' vectors agree to {cosine:.3f} only"
     return None
+
+
+def refuse_other_encoder(recorded: EncoderContract, given: EncoderContract) -> None:
+    """Raise ENCODER_MISMATCH where vectors of `given` cannot stand beside those of `recorded`; canaries aside."""
+    if identity(recorded) != identity(given):
+        raise ServiceError(
+            errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
+            f"The index was built with another encoder. {REENCODE_REMEDY}",
+            index_model=f"{recorded.model}@{recorded.revision}",
+            model=f"{given.model}@{given.revision}",
+        )
+
+
+def refuse_other_width(dimension_count: int, vector: Vectors) -> None:
+    """Raise ENCODER_MISMATCH where a question's vector cannot be compared with the index's."""
+    if len(vector) != dimension_count:
+        raise ServiceError(
+            errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
+            f"The question's vector is of another width than the index's. {REENCODE_REMEDY}",
+        )
+
+
+def identity(contract: EncoderContract) -> tuple[object, ...]:
+    """Everything in a contract that must be equal; canary vectors are compared by closeness, elsewhere."""
+    return tuple(getattr(contract, name) for name in _COMPARED)

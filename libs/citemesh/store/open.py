@@ -14,20 +14,23 @@ from citemesh.store.embedded import open as embedded
 
 
 def open_writer(state_dir: Path, environ: Mapping[str, str] = os.environ) -> StoreWriter:
-    """The writing side, made where it is missing. Raises STORE_UNAVAILABLE where another process holds it."""
-    url = environ.get(STORE_URL_VARIABLE, "").strip()
-    if not url:
+    """The writing side, made where it is missing. Raises STORE_UNAVAILABLE where another process holds it.
+
+    ConfigurationError where the settings of the cluster are wrong; so does `open_reader`.
+    """
+    if store_name(environ) == "embedded":
         return embedded.open_writer(state_dir)
-    writer: StoreWriter = _load("writer").OpenSearchWriter(url, state_dir / "store")
+    settings = _load("settings").read_settings(environ)
+    writer: StoreWriter = _load("writer").OpenSearchWriter(settings, state_dir / "store")
     return writer
 
 
 def open_reader(state_dir: Path, environ: Mapping[str, str] = os.environ) -> StoreReader:
     """A reading side; the store may be made later, until then it is empty."""
-    url = environ.get(STORE_URL_VARIABLE, "").strip()
-    if not url:
+    if store_name(environ) == "embedded":
         return embedded.open_reader(state_dir)
-    reader: StoreReader = _load("reader").OpenSearchReader(url, state_dir / "store")
+    settings = _load("settings").read_settings(environ)
+    reader: StoreReader = _load("reader").OpenSearchReader(settings, state_dir / "store")
     return reader
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from citemesh.v1.document_pb2 import Document
 from citemesh.v1.documents_pb2 import IngestHeader
@@ -70,3 +71,10 @@ def find_boundaries(spans: Iterable[VersionSpan]) -> Sequence[int]:
     """The moments at which the choice may change, ascending: between two of them it is constant."""
     moments = {moment for span in spans for moment in (span.from_us, span.to_us)}
     return sorted(moments - {ALWAYS, OPEN})
+
+
+def to_microseconds(moment: datetime | None) -> int:
+    """Microseconds since 1970 of `moment`, or of now."""
+    moment = datetime.now(UTC) if moment is None else moment
+    delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds

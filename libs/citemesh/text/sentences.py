@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,8 +15,11 @@ LINES: Final = re.compile(r"\n")
 PARAGRAPHS: Final = re.compile(r"\n[^\S\n]*\n")
 """For `split_sentences`: a blank line ends a sentence, as in wrapped prose."""
 
-_END = re.compile(r"[.!?…]+[\"'”’»)\]*_`]*(?=\s)|[。！？]+[”’」』）]*|[؟۔](?=\s)")
-_PROTECTED = re.compile(r"(`+).+?\1|https?://[^\s)>\]]+|\[[^\]\n]{0,300}\]\([^)\n]{0,500}\)", re.DOTALL)
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_`]*+(?=\s)|[。！？]++[”’」』）]*+|[؟۔](?=\s)")
+# A code span ends at a run of as many grave accents as opened it.
+_PROTECTED = re.compile(
+    r"(?<!`)(`++).+?(?<!`)\1(?!`)|https?://[^\s)>\]]+|\[[^\]\n]{0,300}\]\([^)\n]{0,500}\)", re.DOTALL
+)
 _ABBREVIATED = (
     "e.g i.e cf vs etc al approx fig figs eq eqs sec secs ch no nos vol vols pp p art para ref refs tab resp ca est "
     "mr mrs ms dr prof st jr sr inc ltd co corp dept gen gov rep sen jan feb mar apr jun jul aug sep sept oct nov "
@@ -26,7 +30,8 @@ _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 # Abbreviations that also end sentences: the next word's first letter decides.
 _OFTEN_LAST_WORDS = "etc usw inc ltd co corp a.m p.m u.s u.k e.u jr sr no"
 _OFTEN_LAST = frozenset(_OFTEN_LAST_WORDS.split())
-_WORD_BEFORE = re.compile(r"([^\W\d_](?:[^\W\d_]|\.(?=[^\W\d_]))*)\.$")
+_WORD_BEFORE = re.compile(r"([^\W\d_](?:[^\W\d_]|\.(?=[^\W\d_])){0,20})\.$")
+_READ_BEFORE = 24  # characters before a full stop; no abbreviation, initial or enumerator is as long
 _NEXT = re.compile(r"\s*[\"'“‘«(\[*_`]*(.)", re.DOTALL)
 _INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.$")
 _ENUMERATOR = re.compile(r"^\s*\(?(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,5})\.$")
@@ -76,13 +81,19 @@ def _split_at(text: str, start: int, end: int, breaks: re.Pattern[str] | None) -
 
 def _append_sentences(spans: list[Span], text: str, start: int, end: int, *, is_typed: bool) -> None:
     protected = [match.span() for match in _PROTECTED.finditer(text, start, end)]
-    begin = start
+    begin = _skip_space(text, start, end)
     for match in _END.finditer(text, start, end):
         if _is_inside(match.start(), protected) or not _ends_sentence(text, begin, match, end, is_typed=is_typed):
             continue
         _append_trimmed(spans, text, begin, match.end())
-        begin = match.end()
+        begin = _skip_space(text, match.end(), end)
     _append_trimmed(spans, text, begin, end)
+
+
+def _skip_space(text: str, start: int, end: int) -> int:
+    while start < end and text[start].isspace():
+        start += 1
+    return start
 
 
 def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
@@ -92,7 +103,9 @@ def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _is_inside(position: int, spans: list[Span]) -> bool:
-    return any(start <= position < end - 1 for start, end in spans)
+    """Whether a span holds `position` and does not end there; the spans are in order and do not overlap."""
+    last = bisect_right(spans, position, key=lambda span: span[0]) - 1
+    return last >= 0 and position < spans[last][1] - 1
 
 
 def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int, *, is_typed: bool) -> bool:
@@ -105,8 +118,9 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int, *, is_
         return is_typed or not next_character.islower()
     if mark.startswith(("..", "…")):
         return next_character.isupper() or not next_character
-    before = text[begin : match.start() + 1]
-    if _ENUMERATOR.match(before) or _INITIAL.search(before):
+    stop = match.start() + 1
+    before = text[max(begin, stop - _READ_BEFORE) : stop]
+    if (stop - begin <= _READ_BEFORE and _ENUMERATOR.match(before)) or _INITIAL.search(before):
         return False
     word = _WORD_BEFORE.search(before)
     known = word.group(1).lower() if word else ""

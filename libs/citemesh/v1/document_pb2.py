@@ -22,30 +22,35 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x63itemesh/v1/document.proto\x12\x0b\x63itemesh.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x94\x02\n\x0f\x44ocumentProfile\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x18\n\x10\x64ocument_version\x18\x02 \x01(\x05\x12\x12\n\npage_count\x18\x03 \x01(\x05\x12\x16\n\x0ehas_usable_toc\x18\x04 \x01(\x08\x12\x17\n\x0ftoc_entry_count\x18\x05 \x01(\x05\x12\x16\n\x0elikely_scanned\x18\x06 \x01(\x08\x12\x1a\n\x12pages_without_text\x18\x07 \x03(\x05\x12\x10\n\x08language\x18\x08 \x01(\t\x12\x38\n\x12suggested_strategy\x18\t \x01(\x0e\x32\x1c.citemesh.v1.ParsingStrategy\x12\r\n\x05title\x18\n \x01(\t\"\xa1\x01\n\x0cScopeProfile\x12\x16\n\x0e\x64ocument_count\x18\x01 \x01(\x05\x12.\n\x08profiles\x18\x02 \x03(\x0b\x32\x1c.citemesh.v1.DocumentProfile\x12\x18\n\x10usable_toc_count\x18\x03 \x01(\x05\x12\x1c\n\x14likely_scanned_count\x18\x04 \x01(\x05\x12\x11\n\tlanguages\x18\x05 \x03(\t\"s\n\x0c\x41\x63\x63\x65ssPolicy\x12)\n\x08\x65veryone\x18\x01 \x01(\x0b\x32\x15.citemesh.v1.EveryoneH\x00\x12.\n\x04only\x18\x02 \x01(\x0b\x32\x1e.citemesh.v1.AllowedPrincipalsH\x00\x42\x08\n\x06\x61\x63\x63\x65ss\"\n\n\x08\x45veryone\"2\n\x11\x41llowedPrincipals\x12\r\n\x05users\x18\x01 \x03(\t\x12\x0e\n\x06groups\x18\x02 \x03(\t\"\xbe\x03\n\x08\x44ocument\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x18\n\x10\x64ocument_version\x18\x02 \x01(\x05\x12\r\n\x05title\x18\x03 \x01(\t\x12\x12\n\nmedia_type\x18\x04 \x01(\t\x12\x14\n\x0c\x63ontent_hash\x18\x05 \x01(\t\x12\x12\n\nsize_bytes\x18\x06 \x01(\x03\x12\x37\n\x13\x65\x66\x66\x65\x63tive_from_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11\x65\x66\x66\x65\x63tive_to_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bingest_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x06\x61\x63\x63\x65ss\x18\n \x01(\x0b\x32\x19.citemesh.v1.AccessPolicy\x12-\n\x07profile\x18\x0b \x01(\x0b\x32\x1c.citemesh.v1.DocumentProfile\x12\x15\n\rpassage_count\x18\x0c \x01(\x05\x12\x12\n\nsuperseded\x18\r \x01(\x08\x12\x10\n\x08warnings\x18\x0e \x03(\t\"\x85\x01\n\x07Section\x12\x12\n\nsection_id\x18\x01 \x01(\t\x12\x11\n\tparent_id\x18\x02 \x01(\t\x12\r\n\x05level\x18\x03 \x01(\x05\x12\x0e\n\x06number\x18\x04 \x01(\t\x12\r\n\x05title\x18\x05 \x01(\t\x12\x12\n\npage_first\x18\x06 \x01(\x05\x12\x11\n\tpage_last\x18\x07 \x01(\x05*\x8c\x01\n\x0fParsingStrategy\x12 \n\x1cPARSING_STRATEGY_UNSPECIFIED\x10\x00\x12 \n\x1cPARSING_STRATEGY_NATIVE_TEXT\x10\x01\x12\x1b\n\x17PARSING_STRATEGY_LAYOUT\x10\x02\x12\x18\n\x14PARSING_STRATEGY_OCR\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x63itemesh/v1/document.proto\x12\x0b\x63itemesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x01\n\x0bPageReading\x12\x13\n\x0bpage_number\x18\x01 \x01(\x05\x12.\n\x08strategy\x18\x02 \x01(\x0e\x32\x1c.citemesh.v1.ParsingStrategy\x12\x30\n\x07outcome\x18\x03 \x01(\x0e\x32\x1f.citemesh.v1.PageReadingOutcome\x12\x31\n\x0elimit_duration\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xf2\x02\n\x0f\x44ocumentProfile\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x18\n\x10\x64ocument_version\x18\x02 \x01(\x05\x12\x12\n\npage_count\x18\x03 \x01(\x05\x12\x16\n\x0ehas_usable_toc\x18\x04 \x01(\x08\x12\x17\n\x0ftoc_entry_count\x18\x05 \x01(\x05\x12\x16\n\x0elikely_scanned\x18\x06 \x01(\x08\x12\x1a\n\x12pages_without_text\x18\x07 \x03(\x05\x12\x10\n\x08language\x18\x08 \x01(\t\x12\x38\n\x12suggested_strategy\x18\t \x01(\x0e\x32\x1c.citemesh.v1.ParsingStrategy\x12\r\n\x05title\x18\n \x01(\t\x12\x11\n\tencrypted\x18\x0b \x01(\x08\x12\x18\n\x10\x61ttachment_names\x18\x0c \x03(\t\x12/\n\rpage_readings\x18\r \x03(\x0b\x32\x18.citemesh.v1.PageReading\"\xa1\x01\n\x0cScopeProfile\x12\x16\n\x0e\x64ocument_count\x18\x01 \x01(\x05\x12.\n\x08profiles\x18\x02 \x03(\x0b\x32\x1c.citemesh.v1.DocumentProfile\x12\x18\n\x10usable_toc_count\x18\x03 \x01(\x05\x12\x1c\n\x14likely_scanned_count\x18\x04 \x01(\x05\x12\x11\n\tlanguages\x18\x05 \x03(\t\"s\n\x0c\x41\x63\x63\x65ssPolicy\x12)\n\x08\x65veryone\x18\x01 \x01(\x0b\x32\x15.citemesh.v1.EveryoneH\x00\x12.\n\x04only\x18\x02 \x01(\x0b\x32\x1e.citemesh.v1.AllowedPrincipalsH\x00\x42\x08\n\x06\x61\x63\x63\x65ss\"\n\n\x08\x45veryone\"2\n\x11\x41llowedPrincipals\x12\r\n\x05users\x18\x01 \x03(\t\x12\x0e\n\x06groups\x18\x02 \x03(\t\"\xbe\x03\n\x08\x44ocument\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x18\n\x10\x64ocument_version\x18\x02 \x01(\x05\x12\r\n\x05title\x18\x03 \x01(\t\x12\x12\n\nmedia_type\x18\x04 \x01(\t\x12\x14\n\x0c\x63ontent_hash\x18\x05 \x01(\t\x12\x12\n\nsize_bytes\x18\x06 \x01(\x03\x12\x37\n\x13\x65\x66\x66\x65\x63tive_from_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11\x65\x66\x66\x65\x63tive_to_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bingest_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x06\x61\x63\x63\x65ss\x18\n \x01(\x0b\x32\x19.citemesh.v1.AccessPolicy\x12-\n\x07profile\x18\x0b \x01(\x0b\x32\x1c.citemesh.v1.DocumentProfile\x12\x15\n\rpassage_count\x18\x0c \x01(\x05\x12\x12\n\nsuperseded\x18\r \x01(\x08\x12\x10\n\x08warnings\x18\x0e \x03(\t\"\x85\x01\n\x07Section\x12\x12\n\nsection_id\x18\x01 \x01(\t\x12\x11\n\tparent_id\x18\x02 \x01(\t\x12\r\n\x05level\x18\x03 \x01(\x05\x12\x0e\n\x06number\x18\x04 \x01(\t\x12\r\n\x05title\x18\x05 \x01(\t\x12\x12\n\npage_first\x18\x06 \x01(\x05\x12\x11\n\tpage_last\x18\x07 \x01(\x05*\x8c\x01\n\x0fParsingStrategy\x12 \n\x1cPARSING_STRATEGY_UNSPECIFIED\x10\x00\x12 \n\x1cPARSING_STRATEGY_NATIVE_TEXT\x10\x01\x12\x1b\n\x17PARSING_STRATEGY_LAYOUT\x10\x02\x12\x18\n\x14PARSING_STRATEGY_OCR\x10\x03*\xf0\x01\n\x12PageReadingOutcome\x12$\n PAGE_READING_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAGE_READING_OUTCOME_READ\x10\x01\x12&\n\"PAGE_READING_OUTCOME_NOTHING_FOUND\x10\x02\x12$\n PAGE_READING_OUTCOME_OUT_OF_TIME\x10\x03\x12&\n\"PAGE_READING_OUTCOME_OUT_OF_MEMORY\x10\x04\x12\x1f\n\x1bPAGE_READING_OUTCOME_FAILED\x10\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'citemesh.v1.document_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PARSINGSTRATEGY']._serialized_start=1286
-  _globals['_PARSINGSTRATEGY']._serialized_end=1426
-  _globals['_DOCUMENTPROFILE']._serialized_start=77
-  _globals['_DOCUMENTPROFILE']._serialized_end=353
-  _globals['_SCOPEPROFILE']._serialized_start=356
-  _globals['_SCOPEPROFILE']._serialized_end=517
-  _globals['_ACCESSPOLICY']._serialized_start=519
-  _globals['_ACCESSPOLICY']._serialized_end=634
-  _globals['_EVERYONE']._serialized_start=636
-  _globals['_EVERYONE']._serialized_end=646
-  _globals['_ALLOWEDPRINCIPALS']._serialized_start=648
-  _globals['_ALLOWEDPRINCIPALS']._serialized_end=698
-  _globals['_DOCUMENT']._serialized_start=701
-  _globals['_DOCUMENT']._serialized_end=1147
-  _globals['_SECTION']._serialized_start=1150
-  _globals['_SECTION']._serialized_end=1283
+  _globals['_PARSINGSTRATEGY']._serialized_start=1598
+  _globals['_PARSINGSTRATEGY']._serialized_end=1738
+  _globals['_PAGEREADINGOUTCOME']._serialized_start=1741
+  _globals['_PAGEREADINGOUTCOME']._serialized_end=1981
+  _globals['_PAGEREADING']._serialized_start=109
+  _globals['_PAGEREADING']._serialized_end=292
+  _globals['_DOCUMENTPROFILE']._serialized_start=295
+  _globals['_DOCUMENTPROFILE']._serialized_end=665
+  _globals['_SCOPEPROFILE']._serialized_start=668
+  _globals['_SCOPEPROFILE']._serialized_end=829
+  _globals['_ACCESSPOLICY']._serialized_start=831
+  _globals['_ACCESSPOLICY']._serialized_end=946
+  _globals['_EVERYONE']._serialized_start=948
+  _globals['_EVERYONE']._serialized_end=958
+  _globals['_ALLOWEDPRINCIPALS']._serialized_start=960
+  _globals['_ALLOWEDPRINCIPALS']._serialized_end=1010
+  _globals['_DOCUMENT']._serialized_start=1013
+  _globals['_DOCUMENT']._serialized_end=1459
+  _globals['_SECTION']._serialized_start=1462
+  _globals['_SECTION']._serialized_end=1595
 # @@protoc_insertion_point(module_scope)

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as abc
 from google.protobuf import descriptor as descriptor
+from google.protobuf import duration_pb2 as duration_pb2
 from google.protobuf import message as message
 from google.protobuf import timestamp_pb2 as timestamp_pb2
 from google.protobuf.internal import containers as containers
@@ -47,6 +48,75 @@ PARSING_STRATEGY_LAYOUT: ParsingStrategy.ValueType  # 2
 PARSING_STRATEGY_OCR: ParsingStrategy.ValueType  # 3
 """Pages are images: read them by OCR."""
 
+class _PageReadingOutcome:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PageReadingOutcomeEnumTypeWrapper(enum_type_wrapper._EnumTypeWrapper[_PageReadingOutcome.ValueType], builtins.type):
+    DESCRIPTOR: descriptor.EnumDescriptor
+    PAGE_READING_OUTCOME_UNSPECIFIED: _PageReadingOutcome.ValueType  # 0
+    """Never sent."""
+    PAGE_READING_OUTCOME_READ: _PageReadingOutcome.ValueType  # 1
+    """Its text is in the passages."""
+    PAGE_READING_OUTCOME_NOTHING_FOUND: _PageReadingOutcome.ValueType  # 2
+    """The reading came to its end and found no text."""
+    PAGE_READING_OUTCOME_OUT_OF_TIME: _PageReadingOutcome.ValueType  # 3
+    """The time allowed was over before its text was read."""
+    PAGE_READING_OUTCOME_OUT_OF_MEMORY: _PageReadingOutcome.ValueType  # 4
+    """The reading needed more memory than allowed."""
+    PAGE_READING_OUTCOME_FAILED: _PageReadingOutcome.ValueType  # 5
+    """The reading failed on the content of the page or of the pages read with it."""
+
+class PageReadingOutcome(_PageReadingOutcome, metaclass=_PageReadingOutcomeEnumTypeWrapper):
+    """PageReadingOutcome is what came of reading a page by a strategy heavier than the first reading."""
+
+PAGE_READING_OUTCOME_UNSPECIFIED: PageReadingOutcome.ValueType  # 0
+"""Never sent."""
+PAGE_READING_OUTCOME_READ: PageReadingOutcome.ValueType  # 1
+"""Its text is in the passages."""
+PAGE_READING_OUTCOME_NOTHING_FOUND: PageReadingOutcome.ValueType  # 2
+"""The reading came to its end and found no text."""
+PAGE_READING_OUTCOME_OUT_OF_TIME: PageReadingOutcome.ValueType  # 3
+"""The time allowed was over before its text was read."""
+PAGE_READING_OUTCOME_OUT_OF_MEMORY: PageReadingOutcome.ValueType  # 4
+"""The reading needed more memory than allowed."""
+PAGE_READING_OUTCOME_FAILED: PageReadingOutcome.ValueType  # 5
+"""The reading failed on the content of the page or of the pages read with it."""
+
+@typing.final
+class PageReading(message.Message):
+    """PageReading says that a strategy was tried on a page, and what came of it: the same is not tried in vain again."""
+
+    DESCRIPTOR: descriptor.Descriptor
+
+    PAGE_NUMBER_FIELD_NUMBER: builtins.int
+    STRATEGY_FIELD_NUMBER: builtins.int
+    OUTCOME_FIELD_NUMBER: builtins.int
+    LIMIT_DURATION_FIELD_NUMBER: builtins.int
+    page_number: builtins.int
+    """Page, from 1."""
+    strategy: ParsingStrategy.ValueType
+    """LAYOUT or OCR."""
+    outcome: PageReadingOutcome.ValueType
+    """What came of it."""
+    @builtins.property
+    def limit_duration(self) -> duration_pb2.Duration:
+        """The time that it was given, for OUT_OF_TIME: it is tried again where there is much more; absent otherwise."""
+
+    def __init__(
+        self,
+        *,
+        page_number: builtins.int = ...,
+        strategy: ParsingStrategy.ValueType = ...,
+        outcome: PageReadingOutcome.ValueType = ...,
+        limit_duration: duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = typing.Literal["limit_duration", b"limit_duration"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = typing.Literal["limit_duration", b"limit_duration", "outcome", b"outcome", "page_number", b"page_number", "strategy", b"strategy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
 @typing.final
 class DocumentProfile(message.Message):
     """DocumentProfile is what is cheap to know about a document without reading its meaning."""
@@ -63,6 +133,9 @@ class DocumentProfile(message.Message):
     LANGUAGE_FIELD_NUMBER: builtins.int
     SUGGESTED_STRATEGY_FIELD_NUMBER: builtins.int
     TITLE_FIELD_NUMBER: builtins.int
+    ENCRYPTED_FIELD_NUMBER: builtins.int
+    ATTACHMENT_NAMES_FIELD_NUMBER: builtins.int
+    PAGE_READINGS_FIELD_NUMBER: builtins.int
     document_id: builtins.str
     """The document."""
     document_version: builtins.int
@@ -81,9 +154,19 @@ class DocumentProfile(message.Message):
     """How it should be read."""
     title: builtins.str
     """Title, as given at ingest or found in the file."""
+    encrypted: builtins.bool
+    """Whether the file is encrypted, also where it opens without a password."""
     @builtins.property
     def pages_without_text(self) -> containers.RepeatedScalarFieldContainer[builtins.int]:
         """Pages without text, from 1."""
+
+    @builtins.property
+    def attachment_names(self) -> containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Names of the files attached to it, which are not read; at most 50."""
+
+    @builtins.property
+    def page_readings(self) -> containers.RepeatedCompositeFieldContainer[PageReading]:
+        """What strategies heavier than the first reading were tried on, by page."""
 
     def __init__(
         self,
@@ -98,10 +181,13 @@ class DocumentProfile(message.Message):
         language: builtins.str = ...,
         suggested_strategy: ParsingStrategy.ValueType = ...,
         title: builtins.str = ...,
+        encrypted: builtins.bool = ...,
+        attachment_names: abc.Iterable[builtins.str] | None = ...,
+        page_readings: abc.Iterable[PageReading] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = typing.Literal["document_id", b"document_id", "document_version", b"document_version", "has_usable_toc", b"has_usable_toc", "language", b"language", "likely_scanned", b"likely_scanned", "page_count", b"page_count", "pages_without_text", b"pages_without_text", "suggested_strategy", b"suggested_strategy", "title", b"title", "toc_entry_count", b"toc_entry_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = typing.Literal["attachment_names", b"attachment_names", "document_id", b"document_id", "document_version", b"document_version", "encrypted", b"encrypted", "has_usable_toc", b"has_usable_toc", "language", b"language", "likely_scanned", b"likely_scanned", "page_count", b"page_count", "page_readings", b"page_readings", "pages_without_text", b"pages_without_text", "suggested_strategy", b"suggested_strategy", "title", b"title", "toc_entry_count", b"toc_entry_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -27,15 +27,15 @@ from citemesh.v1 import question_pb2 as citemesh_dot_v1_dot_question__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x63itemesh/v1/documents.proto\x12\x0b\x63itemesh.v1\x1a\x1a\x63itemesh/v1/document.proto\x1a\x1a\x63itemesh/v1/question.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf2\x01\n\x0cIngestHeader\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x11\n\tfile_name\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x37\n\x13\x65\x66\x66\x65\x63tive_from_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11\x65\x66\x66\x65\x63tive_to_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x06\x61\x63\x63\x65ss\x18\x06 \x01(\x0b\x32\x19.citemesh.v1.AccessPolicy\x12\x10\n\x08password\x18\x07 \x01(\t\"U\n\rIngestRequest\x12+\n\x06header\x18\x01 \x01(\x0b\x32\x19.citemesh.v1.IngestHeaderH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"d\n\x0eIngestResponse\x12\'\n\x08\x64ocument\x18\x01 \x01(\x0b\x32\x15.citemesh.v1.Document\x12)\n\x06result\x18\x02 \x01(\x0e\x32\x19.citemesh.v1.IngestResult\"c\n\x0eProfileRequest\x12!\n\x05scope\x18\x01 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"C\n\x0fProfileResponse\x12\x30\n\rscope_profile\x18\x01 \x01(\x0b\x32\x19.citemesh.v1.ScopeProfile\"\x9b\x01\n\x0eReparseRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x14\n\x0cpage_numbers\x18\x02 \x03(\x05\x12.\n\x08strategy\x18\x03 \x01(\x0e\x32\x1c.citemesh.v1.ParsingStrategy\x12.\n\nas_of_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"9\n\x0fReparseResponse\x12\x15\n\rpassage_count\x18\x01 \x01(\x05\x12\x0f\n\x07\x63hanged\x18\x02 \x01(\x08\";\n\nGetRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x18\n\x10\x64ocument_version\x18\x02 \x01(\x05\"\x87\x01\n\x0bGetResponse\x12\'\n\x08\x64ocument\x18\x01 \x01(\x0b\x32\x15.citemesh.v1.Document\x12&\n\x08sections\x18\x02 \x03(\x0b\x32\x14.citemesh.v1.Section\x12\'\n\x08versions\x18\x03 \x03(\x0b\x32\x15.citemesh.v1.Document\"\x80\x01\n\x0bListRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12.\n\nas_of_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12include_superseded\x18\x04 \x01(\x08\"Q\n\x0cListResponse\x12(\n\tdocuments\x18\x01 \x03(\x0b\x32\x15.citemesh.v1.Document\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"$\n\rDeleteRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\"\'\n\x0e\x44\x65leteResponse\x12\x15\n\rversion_count\x18\x01 \x01(\x05\"R\n\x10SetAccessRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12)\n\x06\x61\x63\x63\x65ss\x18\x02 \x01(\x0b\x32\x19.citemesh.v1.AccessPolicy\"/\n\x11SetAccessResponse\x12\x1a\n\x12permission_version\x18\x01 \x01(\x03\"\x1a\n\tHighlight\x12\r\n\x05quote\x18\x01 \x01(\t\"\x9b\x01\n\x11RenderPageRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x18\n\x10\x64ocument_version\x18\x02 \x01(\x05\x12\x13\n\x0bpage_number\x18\x03 \x01(\x05\x12*\n\nhighlights\x18\x04 \x03(\x0b\x32\x16.citemesh.v1.Highlight\x12\x16\n\x0eresolution_dpi\x18\x05 \x01(\x05\">\n\x12RenderPageResponse\x12\x0b\n\x03png\x18\x01 \x01(\x0c\x12\x1b\n\x13highlighted_indices\x18\x02 \x03(\x05*\x84\x01\n\x0cIngestResult\x12\x1d\n\x19INGEST_RESULT_UNSPECIFIED\x10\x00\x12\x19\n\x15INGEST_RESULT_CREATED\x10\x01\x12\x1d\n\x19INGEST_RESULT_NEW_VERSION\x10\x02\x12\x1b\n\x17INGEST_RESULT_UNCHANGED\x10\x03\x32\xb8\x04\n\x10\x44ocumentsService\x12\x43\n\x06Ingest\x12\x1a.citemesh.v1.IngestRequest\x1a\x1b.citemesh.v1.IngestResponse(\x01\x12\x44\n\x07Profile\x12\x1b.citemesh.v1.ProfileRequest\x1a\x1c.citemesh.v1.ProfileResponse\x12\x44\n\x07Reparse\x12\x1b.citemesh.v1.ReparseRequest\x1a\x1c.citemesh.v1.ReparseResponse\x12\x38\n\x03Get\x12\x17.citemesh.v1.GetRequest\x1a\x18.citemesh.v1.GetResponse\x12;\n\x04List\x12\x18.citemesh.v1.ListRequest\x1a\x19.citemesh.v1.ListResponse\x12\x41\n\x06\x44\x65lete\x12\x1a.citemesh.v1.DeleteRequest\x1a\x1b.citemesh.v1.DeleteResponse\x12J\n\tSetAccess\x12\x1d.citemesh.v1.SetAccessRequest\x1a\x1e.citemesh.v1.SetAccessResponse\x12M\n\nRenderPage\x12\x1e.citemesh.v1.RenderPageRequest\x1a\x1f.citemesh.v1.RenderPageResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x63itemesh/v1/documents.proto\x12\x0b\x63itemesh.v1\x1a\x1a\x63itemesh/v1/document.proto\x1a\x1a\x63itemesh/v1/question.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf2\x01\n\x0cIngestHeader\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x11\n\tfile_name\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x37\n\x13\x65\x66\x66\x65\x63tive_from_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11\x65\x66\x66\x65\x63tive_to_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x06\x61\x63\x63\x65ss\x18\x06 \x01(\x0b\x32\x19.citemesh.v1.AccessPolicy\x12\x10\n\x08password\x18\x07 \x01(\t\"U\n\rIngestRequest\x12+\n\x06header\x18\x01 \x01(\x0b\x32\x19.citemesh.v1.IngestHeaderH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"d\n\x0eIngestResponse\x12\'\n\x08\x64ocument\x18\x01 \x01(\x0b\x32\x15.citemesh.v1.Document\x12)\n\x06result\x18\x02 \x01(\x0e\x32\x19.citemesh.v1.IngestResult\"c\n\x0eProfileRequest\x12!\n\x05scope\x18\x01 \x01(\x0b\x32\x12.citemesh.v1.Scope\x12.\n\nas_of_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"C\n\x0fProfileResponse\x12\x30\n\rscope_profile\x18\x01 \x01(\x0b\x32\x19.citemesh.v1.ScopeProfile\"\xb2\x01\n\x0eReparseRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x14\n\x0cpage_numbers\x18\x02 \x03(\x05\x12.\n\x08strategy\x18\x03 \x01(\x0e\x32\x1c.citemesh.v1.ParsingStrategy\x12.\n\nas_of_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\reven_if_tried\x18\x05 \x01(\x08\"\x88\x01\n\x0fReparseResponse\x12\x15\n\rpassage_count\x18\x01 \x01(\x05\x12\x0f\n\x07\x63hanged\x18\x02 \x01(\x08\x12/\n\rpage_readings\x18\x03 \x03(\x0b\x32\x18.citemesh.v1.PageReading\x12\x1c\n\x14skipped_page_numbers\x18\x04 \x03(\x05\";\n\nGetRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x18\n\x10\x64ocument_version\x18\x02 \x01(\x05\"\x87\x01\n\x0bGetResponse\x12\'\n\x08\x64ocument\x18\x01 \x01(\x0b\x32\x15.citemesh.v1.Document\x12&\n\x08sections\x18\x02 \x03(\x0b\x32\x14.citemesh.v1.Section\x12\'\n\x08versions\x18\x03 \x03(\x0b\x32\x15.citemesh.v1.Document\"\x80\x01\n\x0bListRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12.\n\nas_of_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12include_superseded\x18\x04 \x01(\x08\"Q\n\x0cListResponse\x12(\n\tdocuments\x18\x01 \x03(\x0b\x32\x15.citemesh.v1.Document\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"$\n\rDeleteRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\"\'\n\x0e\x44\x65leteResponse\x12\x15\n\rversion_count\x18\x01 \x01(\x05\"R\n\x10SetAccessRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12)\n\x06\x61\x63\x63\x65ss\x18\x02 \x01(\x0b\x32\x19.citemesh.v1.AccessPolicy\"/\n\x11SetAccessResponse\x12\x1a\n\x12permission_version\x18\x01 \x01(\x03\"\x1a\n\tHighlight\x12\r\n\x05quote\x18\x01 \x01(\t\"\x9b\x01\n\x11RenderPageRequest\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x18\n\x10\x64ocument_version\x18\x02 \x01(\x05\x12\x13\n\x0bpage_number\x18\x03 \x01(\x05\x12*\n\nhighlights\x18\x04 \x03(\x0b\x32\x16.citemesh.v1.Highlight\x12\x16\n\x0eresolution_dpi\x18\x05 \x01(\x05\">\n\x12RenderPageResponse\x12\x0b\n\x03png\x18\x01 \x01(\x0c\x12\x1b\n\x13highlighted_indices\x18\x02 \x03(\x05*\x84\x01\n\x0cIngestResult\x12\x1d\n\x19INGEST_RESULT_UNSPECIFIED\x10\x00\x12\x19\n\x15INGEST_RESULT_CREATED\x10\x01\x12\x1d\n\x19INGEST_RESULT_NEW_VERSION\x10\x02\x12\x1b\n\x17INGEST_RESULT_UNCHANGED\x10\x03\x32\xb8\x04\n\x10\x44ocumentsService\x12\x43\n\x06Ingest\x12\x1a.citemesh.v1.IngestRequest\x1a\x1b.citemesh.v1.IngestResponse(\x01\x12\x44\n\x07Profile\x12\x1b.citemesh.v1.ProfileRequest\x1a\x1c.citemesh.v1.ProfileResponse\x12\x44\n\x07Reparse\x12\x1b.citemesh.v1.ReparseRequest\x1a\x1c.citemesh.v1.ReparseResponse\x12\x38\n\x03Get\x12\x17.citemesh.v1.GetRequest\x1a\x18.citemesh.v1.GetResponse\x12;\n\x04List\x12\x18.citemesh.v1.ListRequest\x1a\x19.citemesh.v1.ListResponse\x12\x41\n\x06\x44\x65lete\x12\x1a.citemesh.v1.DeleteRequest\x1a\x1b.citemesh.v1.DeleteResponse\x12J\n\tSetAccess\x12\x1d.citemesh.v1.SetAccessRequest\x1a\x1e.citemesh.v1.SetAccessResponse\x12M\n\nRenderPage\x12\x1e.citemesh.v1.RenderPageRequest\x1a\x1f.citemesh.v1.RenderPageResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'citemesh.v1.documents_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_INGESTRESULT']._serialized_start=1830
-  _globals['_INGESTRESULT']._serialized_end=1962
+  _globals['_INGESTRESULT']._serialized_start=1933
+  _globals['_INGESTRESULT']._serialized_end=2065
   _globals['_INGESTHEADER']._serialized_start=134
   _globals['_INGESTHEADER']._serialized_end=376
   _globals['_INGESTREQUEST']._serialized_start=378
@@ -47,31 +47,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PROFILERESPONSE']._serialized_start=668
   _globals['_PROFILERESPONSE']._serialized_end=735
   _globals['_REPARSEREQUEST']._serialized_start=738
-  _globals['_REPARSEREQUEST']._serialized_end=893
-  _globals['_REPARSERESPONSE']._serialized_start=895
-  _globals['_REPARSERESPONSE']._serialized_end=952
-  _globals['_GETREQUEST']._serialized_start=954
-  _globals['_GETREQUEST']._serialized_end=1013
-  _globals['_GETRESPONSE']._serialized_start=1016
-  _globals['_GETRESPONSE']._serialized_end=1151
-  _globals['_LISTREQUEST']._serialized_start=1154
-  _globals['_LISTREQUEST']._serialized_end=1282
-  _globals['_LISTRESPONSE']._serialized_start=1284
-  _globals['_LISTRESPONSE']._serialized_end=1365
-  _globals['_DELETEREQUEST']._serialized_start=1367
-  _globals['_DELETEREQUEST']._serialized_end=1403
-  _globals['_DELETERESPONSE']._serialized_start=1405
-  _globals['_DELETERESPONSE']._serialized_end=1444
-  _globals['_SETACCESSREQUEST']._serialized_start=1446
-  _globals['_SETACCESSREQUEST']._serialized_end=1528
-  _globals['_SETACCESSRESPONSE']._serialized_start=1530
-  _globals['_SETACCESSRESPONSE']._serialized_end=1577
-  _globals['_HIGHLIGHT']._serialized_start=1579
-  _globals['_HIGHLIGHT']._serialized_end=1605
-  _globals['_RENDERPAGEREQUEST']._serialized_start=1608
-  _globals['_RENDERPAGEREQUEST']._serialized_end=1763
-  _globals['_RENDERPAGERESPONSE']._serialized_start=1765
-  _globals['_RENDERPAGERESPONSE']._serialized_end=1827
-  _globals['_DOCUMENTSSERVICE']._serialized_start=1965
-  _globals['_DOCUMENTSSERVICE']._serialized_end=2533
+  _globals['_REPARSEREQUEST']._serialized_end=916
+  _globals['_REPARSERESPONSE']._serialized_start=919
+  _globals['_REPARSERESPONSE']._serialized_end=1055
+  _globals['_GETREQUEST']._serialized_start=1057
+  _globals['_GETREQUEST']._serialized_end=1116
+  _globals['_GETRESPONSE']._serialized_start=1119
+  _globals['_GETRESPONSE']._serialized_end=1254
+  _globals['_LISTREQUEST']._serialized_start=1257
+  _globals['_LISTREQUEST']._serialized_end=1385
+  _globals['_LISTRESPONSE']._serialized_start=1387
+  _globals['_LISTRESPONSE']._serialized_end=1468
+  _globals['_DELETEREQUEST']._serialized_start=1470
+  _globals['_DELETEREQUEST']._serialized_end=1506
+  _globals['_DELETERESPONSE']._serialized_start=1508
+  _globals['_DELETERESPONSE']._serialized_end=1547
+  _globals['_SETACCESSREQUEST']._serialized_start=1549
+  _globals['_SETACCESSREQUEST']._serialized_end=1631
+  _globals['_SETACCESSRESPONSE']._serialized_start=1633
+  _globals['_SETACCESSRESPONSE']._serialized_end=1680
+  _globals['_HIGHLIGHT']._serialized_start=1682
+  _globals['_HIGHLIGHT']._serialized_end=1708
+  _globals['_RENDERPAGEREQUEST']._serialized_start=1711
+  _globals['_RENDERPAGEREQUEST']._serialized_end=1866
+  _globals['_RENDERPAGERESPONSE']._serialized_start=1868
+  _globals['_RENDERPAGERESPONSE']._serialized_end=1930
+  _globals['_DOCUMENTSSERVICE']._serialized_start=2068
+  _globals['_DOCUMENTSSERVICE']._serialized_end=2636
 # @@protoc_insertion_point(module_scope)

@@ -213,10 +213,13 @@ class ReparseRequest(message.Message):
     PAGE_NUMBERS_FIELD_NUMBER: builtins.int
     STRATEGY_FIELD_NUMBER: builtins.int
     AS_OF_TIME_FIELD_NUMBER: builtins.int
+    EVEN_IF_TRIED_FIELD_NUMBER: builtins.int
     document_id: builtins.str
     """The document."""
     strategy: document_pb2.ParsingStrategy.ValueType
     """Strategy; unspecified: the next heavier one."""
+    even_if_tried: builtins.bool
+    """Read also the pages on which the strategy was tried before, such as after a change of the software."""
     @builtins.property
     def page_numbers(self) -> containers.RepeatedScalarFieldContainer[builtins.int]:
         """Pages, from 1; at least one."""
@@ -232,10 +235,11 @@ class ReparseRequest(message.Message):
         page_numbers: abc.Iterable[builtins.int] | None = ...,
         strategy: document_pb2.ParsingStrategy.ValueType = ...,
         as_of_time: timestamp_pb2.Timestamp | None = ...,
+        even_if_tried: builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = typing.Literal["as_of_time", b"as_of_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = typing.Literal["as_of_time", b"as_of_time", "document_id", b"document_id", "page_numbers", b"page_numbers", "strategy", b"strategy"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = typing.Literal["as_of_time", b"as_of_time", "document_id", b"document_id", "even_if_tried", b"even_if_tried", "page_numbers", b"page_numbers", "strategy", b"strategy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -247,19 +251,31 @@ class ReparseResponse(message.Message):
 
     PASSAGE_COUNT_FIELD_NUMBER: builtins.int
     CHANGED_FIELD_NUMBER: builtins.int
+    PAGE_READINGS_FIELD_NUMBER: builtins.int
+    SKIPPED_PAGE_NUMBERS_FIELD_NUMBER: builtins.int
     passage_count: builtins.int
     """Passages of those pages now."""
     changed: builtins.bool
     """Whether any text changed."""
+    @builtins.property
+    def page_readings(self) -> containers.RepeatedCompositeFieldContainer[document_pb2.PageReading]:
+        """What is known now of how the pages asked for were read; none for pages that only the first reading has seen."""
+
+    @builtins.property
+    def skipped_page_numbers(self) -> containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Pages asked for that were not read again, because the same was tried on the same content before."""
+
     def __init__(
         self,
         *,
         passage_count: builtins.int = ...,
         changed: builtins.bool = ...,
+        page_readings: abc.Iterable[document_pb2.PageReading] | None = ...,
+        skipped_page_numbers: abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = typing.Literal["changed", b"changed", "passage_count", b"passage_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = typing.Literal["changed", b"changed", "page_readings", b"page_readings", "passage_count", b"passage_count", "skipped_page_numbers", b"skipped_page_numbers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

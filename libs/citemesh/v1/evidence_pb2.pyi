@@ -133,6 +133,7 @@ class Passage(message.Message):
     LABEL_FIELD_NUMBER: builtins.int
     REFERENCES_FIELD_NUMBER: builtins.int
     HEADING_CONTEXT_FIELD_NUMBER: builtins.int
+    PAGE_LABEL_FIELD_NUMBER: builtins.int
     passage_id: builtins.str
     """Unique in the tenant and stable for unchanged content: document_id, version and ordinal."""
     document_id: builtins.str
@@ -167,6 +168,8 @@ class Passage(message.Message):
     """The label that this passage is the place of, such as "table 3"; empty where none."""
     heading_context: builtins.str
     """For a part of a long table or list: the caption and header row it belongs under. Not part of text."""
+    page_label: builtins.str
+    """The label printed on its first page, such as "iv"; empty where the file names none for it."""
     @builtins.property
     def section_path(self) -> containers.RepeatedScalarFieldContainer[builtins.str]:
         """Titles of the sections that hold it, outermost first."""
@@ -212,10 +215,11 @@ class Passage(message.Message):
         label: builtins.str = ...,
         references: abc.Iterable[question_pb2.Reference] | None = ...,
         heading_context: builtins.str = ...,
+        page_label: builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = typing.Literal["effective_from_time", b"effective_from_time", "effective_to_time", b"effective_to_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = typing.Literal["content_hash", b"content_hash", "document_id", b"document_id", "document_version", b"document_version", "effective_from_time", b"effective_from_time", "effective_to_time", b"effective_to_time", "heading_context", b"heading_context", "kind", b"kind", "label", b"label", "language", b"language", "lines", b"lines", "ordinal", b"ordinal", "page_first", b"page_first", "page_last", b"page_last", "parent_id", b"parent_id", "passage_id", b"passage_id", "references", b"references", "section_number", b"section_number", "section_path", b"section_path", "simhash", b"simhash", "text", b"text", "title", b"title", "token_count", b"token_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = typing.Literal["content_hash", b"content_hash", "document_id", b"document_id", "document_version", b"document_version", "effective_from_time", b"effective_from_time", "effective_to_time", b"effective_to_time", "heading_context", b"heading_context", "kind", b"kind", "label", b"label", "language", b"language", "lines", b"lines", "ordinal", b"ordinal", "page_first", b"page_first", "page_label", b"page_label", "page_last", b"page_last", "parent_id", b"parent_id", "passage_id", b"passage_id", "references", b"references", "section_number", b"section_number", "section_path", b"section_path", "simhash", b"simhash", "text", b"text", "title", b"title", "token_count", b"token_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

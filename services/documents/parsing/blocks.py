@@ -100,17 +100,31 @@ _FULL_PAGE_SHARE = 0.8
 _SCAN_SHARE = 0.5
 
 
+class OcrOutcome(enum.StrEnum):
+    """What came of reading a page as a picture."""
+
+    NOT_ASKED = ""
+    READ = "read"
+    NOTHING_FOUND = "nothing_found"
+    NOT_BEGUN = "not_begun"  # the pages before it took all the time
+    OUT_OF_TIME = "out_of_time"
+    OUT_OF_MEMORY = "out_of_memory"
+    FAILED = "failed"
+
+
 @dataclass(slots=True)
 class Page:
     """Facts of one page: size in points, characters of its text layer (spaces not counted), the share of it that its
-    largest picture covers, whether OCR read it, its printed label ("iv"), and the lines that run along its edges."""
+    largest picture covers, what OCR made of it and within how many seconds, its printed label ("iv"), and the lines
+    that run along its edges."""
 
     number: int
     width: float
     height: float
     char_count: int
     image_share: float = 0.0
-    recognised: bool = False
+    ocr: OcrOutcome = OcrOutcome.NOT_ASKED
+    ocr_limit_s: float = 0.0
     label: str = ""
     margin_lines: list[str] = field(default_factory=list)
 
@@ -120,6 +134,11 @@ class Page:
         if self.image_share >= _FULL_PAGE_SHARE:
             return self.char_count >= _STAMP_CHAR_COUNT
         return self.char_count >= _TEXT_CHAR_COUNT
+
+    @property
+    def recognised(self) -> bool:
+        """Whether its text is that of OCR."""
+        return self.ocr is OcrOutcome.READ
 
     @property
     def is_scan(self) -> bool:
@@ -139,7 +158,7 @@ class OutlineEntry:
 @dataclass(slots=True)
 class ParsedDocument:
     """A whole file, read. `truncated` says in words what was left out, empty when nothing was; `notes` what else its
-    reader should know, such as the files attached to it."""
+    reader should know; `attachments` names the files attached to it, which are not read."""
 
     format: str
     title: str = ""
@@ -148,6 +167,8 @@ class ParsedDocument:
     blocks: list[Block] = field(default_factory=list)
     truncated: str = ""
     notes: list[str] = field(default_factory=list)
+    encrypted: bool = False
+    attachments: list[str] = field(default_factory=list)
 
 
 def join_lines(lines: list[Line]) -> str:
@@ -183,11 +204,13 @@ def from_json(data: dict[str, Any]) -> ParsedDocument:
     return ParsedDocument(
         format=str(data["format"]),
         title=str(data["title"]),
-        pages=[Page(**page) for page in data["pages"]],
+        pages=[Page(**{**page, "ocr": OcrOutcome(page["ocr"])}) for page in data["pages"]],
         outline=[OutlineEntry(**entry) for entry in data["outline"]],
         blocks=blocks,
         truncated=str(data["truncated"]),
         notes=[str(note) for note in data["notes"]],
+        encrypted=bool(data["encrypted"]),
+        attachments=[str(name) for name in data["attachments"]],
     )
 
 

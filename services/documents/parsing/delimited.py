@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import Final
 
 from services.documents.parsing.blocks import ParsedDocument
 from services.documents.parsing.plain import parse_plain, read_text
+from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.tabular import is_figure, make_table
 
 MAX_CELL_COUNT: Final = 200_000
 _SAMPLE_CHARS: Final = 16_384
 _MAX_FIELD_CHARS: Final = 1_000_000
+_MAX_LINE_CHARS: Final = 5_000_000
+_LONG_LINE: Final = re.compile(rf"[^\n]{{{_MAX_LINE_CHARS + 1}}}")
 _DELIMITERS: Final = ",;\t|"
 
 
 def parse_delimited(path: Path) -> ParsedDocument:
     """A file of rows as a table; one that has no columns is read as plain text. Raises ParseRefused where empty."""
     text = read_text(path)
+    _refuse_long_lines(text)
     csv.field_size_limit(_MAX_FIELD_CHARS)
     try:
         rows, is_cut = _read_rows(text)
     except csv.Error:
         return parse_plain(path)
+    if is_cut and not rows:
+        raise ParseRefused(
+            RefusalReason.TOO_LARGE, f"The file's first row has more than the {MAX_CELL_COUNT:,} cells that are read."
+        )
     if max(map(len, rows), default=0) < 2:
         return parse_plain(path)
     named = len(rows) > 1 and not any(is_figure(cell.strip()) for cell in rows[0])
@@ -33,6 +42,15 @@ def parse_delimited(path: Path) -> ParsedDocument:
     if is_cut:
         document.truncated = f"only the first {len(rows):,} rows were read"
     return document
+
+
+def _refuse_long_lines(text: str) -> None:
+    """Raises ParseRefused where a line holds what a whole table may: the parser of rows takes it at once."""
+    if _LONG_LINE.search(text):
+        raise ParseRefused(
+            RefusalReason.TOO_LARGE,
+            f"A line of the file has more than {_MAX_LINE_CHARS:,} characters.",
+        )
 
 
 def _read_rows(text: str) -> tuple[list[list[str]], bool]:

@@ -9,7 +9,8 @@ from zipfile import ZipFile
 from lxml import etree  # type: ignore[import-untyped]  # it ships no types
 
 from services.documents.parsing.blocks import Block, BlockKind, Line, ParsedDocument
-from services.documents.parsing.html import read_markup, squeeze
+from services.documents.parsing.html import read_markup
+from services.documents.parsing.html_text import squeeze
 from services.documents.parsing.packages import open_package, read_xml, resolve_part
 from services.documents.parsing.plain import decode
 from services.documents.parsing.refusal import ParseRefused, RefusalReason

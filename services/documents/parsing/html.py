@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from lxml import etree  # type: ignore[import-untyped]  # it ships no types
@@ -10,24 +11,15 @@ from lxml import html as lxml_html
 
 from services.documents.parsing.blocks import Block, BlockKind, Line, ParsedDocument
 from services.documents.parsing.enumerated import gather_enumerated
+from services.documents.parsing.html_lists import ListLines
+from services.documents.parsing.html_text import BLOCKS, SKIPPED, read_element, squeeze
 from services.documents.parsing.plain import read_text
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.tabular import make_table
 
-_SKIPPED = frozenset({
-    "script", "style", "noscript", "template", "nav", "aside", "form", "button", "select", "option",
-    "input", "textarea", "svg", "math", "iframe", "object", "video", "audio", "canvas", "head", "dialog",
-    "menu",
-})  # fmt: skip
 _PAGE_FURNITURE = frozenset({"header", "footer"})
 _FURNITURE_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "complementary", "menu", "dialog"})
-_BLOCKS = frozenset({
-    "address", "article", "blockquote", "body", "center", "details", "dd", "div", "dl", "dt", "fieldset",
-    "figure", "figcaption", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
-    "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
-    "ul",
-})  # fmt: skip
-_MAX_DEPTH = 200
+_MOST_NESTED = 2_000
 _MAX_SPAN = 100
 _DECLARED = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})"
@@ -41,21 +33,25 @@ def parse_html(path: Path) -> ParsedDocument:
     with path.open("rb") as stream:
         declared = _DECLARED.search(stream.read(2048))
     encoding = (declared.group(1) or declared.group(2)).decode() if declared else ""
-    return read_markup(read_text(path, encoding), "html")
+    return read_markup(readread_element(path, encoding), "html")
 
 
 def read_markup(markup: str, kind: str, *, guess_headers: bool = False) -> ParsedDocument:
     """HTML text as a document of the given format.
 
     `guess_headers`: the first row of a table is its header where it looks like one, though it is not marked so.
+    Raises ParseRefused where it holds no text (EMPTY), or more than can be read whole (TOO_LARGE).
     """
-    parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=False, remove_comments=True, remove_pis=True)
+    # Without huge_tree all that follows a 256th nested element would be lost.
+    parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         root = lxml_html.document_fromstring(markup.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError) as error:
+        _refuse_cut(parser)
         raise ParseRefused(RefusalReason.EMPTY, "The file holds no text.") from error
+    _refuse_cut(parser)
     reader = _Reader(guess_headers)
-    reader.walk(_main_content(root), 0)
+    reader.walk(_main_content(root))
     blocks = gather_enumerated(reader.blocks)
     if not blocks:
         raise ParseRefused(RefusalReason.EMPTY, "The file holds no text.")
@@ -64,9 +60,14 @@ def read_markup(markup: str, kind: str, *, guess_headers: bool = False) -> Parse
     return ParsedDocument(kind, title=title[:300], blocks=blocks)
 
 
-def squeeze(text: str) -> str:
-    """White space as one space, none at the ends."""
-    return re.sub(r"\s+", " ", text.replace("\xa0", " ")).strip()
+def _refuse_cut(parser: lxml_html.HTMLParser) -> None:
+    """Raises ParseRefused where the parser stopped before the end: what follows would be lost without a word."""
+    if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
+        raise ParseRefused(
+            RefusalReason.TOO_LARGE,
+            f"The file's elements are nested more than {_MOST_NESTED:,} deep, or one of them is huge: "
+            "it cannot be read whole.",
+        )
 
 
 def _main_content(root: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
@@ -75,9 +76,13 @@ def _main_content(root: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
     whole = body if body is not None else root
     for path in (".//main", ".//*[@role='main']", ".//article"):
         found = whole.findall(path)
-        if len(found) == 1 and len(_text(found[0])) > 0.3 * len(_text(whole)):
+        if len(found) == 1 and len(read_element(found[0])) > 0.3 * len(read_element(whole)):
             return found[0]
     return whole
+
+
+_Step = str | tuple[lxml_html.HtmlElement, int] | None
+"""A text, an element at its depth, or the end of a paragraph."""
 
 
 class _Reader:
@@ -88,43 +93,44 @@ class _Reader:
         self._guess_headers = guess_headers
         self._inline: list[str] = []
 
-    def walk(self, element: lxml_html.HtmlElement, depth: int) -> None:
-        """Reads an element's children in order."""
-        self._inline.append(element.text or "")
-        for child in element:
-            if isinstance(child.tag, str):
-                self._read(child, depth)
-            self._inline.append(child.tail or "")
-        if element.tag in _BLOCKS:
-            self._end_paragraph()
-
-    def _read(self, element: lxml_html.HtmlElement, depth: int) -> None:
-        tag = element.tag.lower()
-        if tag in _SKIPPED or _is_furniture(element, tag, depth) or depth > _MAX_DEPTH:
-            return
-        if tag not in _BLOCKS:
-            if any(child.tag in _BLOCKS for child in element.iterdescendants() if isinstance(child.tag, str)):
-                self.walk(element, depth + 1)
+    def walk(self, element: lxml_html.HtmlElement) -> None:
+        """Reads an element's children in order. By a stack of its own: they nest deeper than Python calls may."""
+        steps = list(reversed(list(_steps_into(element, 0))))
+        while steps:
+            step = steps.pop()
+            if step is None:
+                self._end_paragraph()
+            elif isinstance(step, str):
+                self._inline.append(step)
             else:
-                self._inline.append("\n" if tag == "br" else _text(element))
-            return
+                steps.extend(reversed(self._read(*step)))
+
+    def _read(self, element: lxml_html.HtmlElement, depth: int) -> list[_Step]:
+        """Adds what the element holds, or leaves it as steps still to be taken."""
+        tag = element.tag.lower()
+        if tag in SKIPPED or _is_furniture(element, tag, depth):
+            return []
+        if tag not in BLOCKS:
+            if any(child.tag in BLOCKS for child in element.iterdescendants() if isinstance(child.tag, str)):
+                return list(_steps_into(element, depth + 1))
+            self._inline.append("\n" if tag == "br" else read_element(element))
+            return []
         self._end_paragraph()
         if re.fullmatch(r"h[1-6]", tag):
-            self._add(BlockKind.HEADING, [squeeze(_text(element))], level=int(tag[1]))
-        elif tag in ("ul", "ol"):
+            self._add(BlockKind.HEADING, [squeeze(read_element(element))], level=int(tag[1]))
+        elif tag in ("ul", "ol", "dl"):
             self._add_list(element)
         elif tag == "table":
-            self._add_table(element, depth)
+            if not self._add_table(element):
+                return list(_steps_into(element, depth + 1))
         elif tag == "pre":
-            lines = [line.rstrip() for line in _text(element).split("\n")]
+            lines = [line.rstrip() for line in read_element(element).split("\n")]
             self._add(BlockKind.CODE, [line for line in lines if line])
         elif tag == "figcaption":
-            self._add(BlockKind.FIGURE_CAPTION, [squeeze(_text(element))])
-        elif tag == "dl":
-            self._add_definitions(element)
+            self._add(BlockKind.FIGURE_CAPTION, [squeeze(read_element(element))])
         else:
-            self.walk(element, depth + 1)
-        self._end_paragraph()
+            return list(_steps_into(element, depth + 1))
+        return []
 
     def _end_paragraph(self) -> None:
         text = squeeze("".join(self._inline))
@@ -142,29 +148,25 @@ class _Reader:
             self.blocks.append(Block(kind, lines, level=level, attached=attached))
 
     def _add_list(self, element: lxml_html.HtmlElement) -> None:
-        lines: list[Line] = []
-        items: list[int] = []
-        levels: list[int] = []
-        _collect_items(element, 0, lines, items, levels)
-        if lines:
-            self.blocks.append(Block(BlockKind.LIST, lines, items=items, levels=levels, attached=self._announced()))
+        """A list; of a list of terms each with what is said of it is one item."""
+        found = ListLines(element)
+        if found.lines:
+            self.blocks.append(
+                Block(
+                    BlockKind.LIST,
+                    found.lines,
+                    items=found.items,
+                    levels=found.levels,
+                    attached=self._announced(),
+                )
+            )
 
-    def _add_definitions(self, element: lxml_html.HtmlElement) -> None:
-        """Each term with what is said of it is one item."""
-        lines: list[Line] = []
-        items: list[int] = []
-        levels: list[int] = []
-        _collect_definitions(element, 0, lines, items, levels)
-        if lines:
-            self.blocks.append(Block(BlockKind.LIST, lines, items=items, levels=levels, attached=self._announced()))
-
-    def _add_table(self, element: lxml_html.HtmlElement, depth: int) -> None:
+    def _add_table(self, element: lxml_html.HtmlElement) -> bool:
+        """Whether it is a table; one for layout is not: its cells are read as text."""
         rows = [row for row in element.iter("tr") if _owner(row, "table") is element]
         if len(rows) < 2 or any(True for _ in element.iterdescendants("table")):
-            # A table for layout: its cells are read as text.
-            self.walk(element, depth + 1)
-            return
-        caption = squeeze(_text(element.find("caption"))) if element.find("caption") is not None else ""
+            return False
+        caption = squeeze(read_element(element.find("caption"))) if element.find("caption") is not None else ""
         header = next((i for i, row in enumerate(rows) if any(cell.tag == "td" for cell in row)), 0)
         texts = _grid(rows)
         header_count: int | None = sum(any(cells) for cells in texts[:header])
@@ -173,6 +175,18 @@ class _Reader:
         table = make_table(texts, caption, header_count=header_count, attached=self._announced())
         if table is not None:
             self.blocks.append(table)
+        return True
+
+
+def _steps_into(element: lxml_html.HtmlElement, depth: int) -> Iterator[_Step]:
+    """An element's texts and children in order, and the end of the paragraph where it is a block."""
+    yield element.text or ""
+    for child in element:
+        if isinstance(child.tag, str):
+            yield child, depth
+        yield child.tail or ""
+    if element.tag in BLOCKS:
+        yield None
 
 
 def _grid(rows: list[lxml_html.HtmlElement]) -> list[list[str]]:
@@ -186,7 +200,7 @@ def _grid(rows: list[lxml_html.HtmlElement]) -> list[list[str]]:
             if cell.tag not in ("td", "th"):
                 continue
             _continue_cells(cells, open_cells)
-            text = squeeze(_text(cell))
+            text = squeeze(read_element(cell))
             height = _span(cell, "rowspan")
             for place in range(_span(cell, "colspan")):
                 if height > 1:
@@ -211,47 +225,6 @@ def _span(cell: lxml_html.HtmlElement, name: str) -> int:
     return max(1, min(int(value), _MAX_SPAN)) if value.isdecimal() else 1
 
 
-def _collect_items(
-    element: lxml_html.HtmlElement, level: int, lines: list[Line], items: list[int], levels: list[int]
-) -> None:
-    if level > 20:
-        return
-    for child in element:
-        if child.tag in ("ul", "ol"):
-            _collect_items(child, level + 1, lines, items, levels)
-        elif child.tag == "li":
-            own = squeeze(_text(child, without=("ul", "ol")))
-            if own:
-                items.append(len(lines))
-                levels.append(level)
-                lines.append(Line(own))
-            for nested in child.iter("ul", "ol"):
-                if _owner(nested, "li") is child:
-                    _collect_items(nested, level + 1, lines, items, levels)
-
-
-def _collect_definitions(
-    element: lxml_html.HtmlElement, level: int, lines: list[Line], items: list[int], levels: list[int]
-) -> None:
-    """Terms and explanations in order; lists inside an explanation are items one level deeper."""
-    if level > 20:
-        return
-    for child in element:
-        if child.tag == "div":
-            _collect_definitions(child, level, lines, items, levels)
-        elif child.tag in ("dt", "dd"):
-            own = squeeze(_text(child, without=("dl", "ul", "ol")))
-            if own:
-                if child.tag == "dt" or not items:
-                    items.append(len(lines))
-                    levels.append(level)
-                lines.append(Line(own))
-            for nested in child.iter("dl", "ul", "ol"):
-                if next(nested.iterancestors("dt", "dd", "li"), None) is child:
-                    collect = _collect_definitions if nested.tag == "dl" else _collect_items
-                    collect(nested, level + 1, lines, items, levels)
-
-
 def _owner(element: lxml_html.HtmlElement, tag: str) -> lxml_html.HtmlElement | None:
     return next(element.iterancestors(tag), None)
 
@@ -265,23 +238,3 @@ def _is_furniture(element: lxml_html.HtmlElement, tag: str, depth: int) -> bool:
         return True
     # An article may have a header of its own; the page's stands directly under the body.
     return tag in _PAGE_FURNITURE and depth <= 1 and element.find(".//h1") is None
-
-
-def _text(element: lxml_html.HtmlElement, without: tuple[str, ...] = ()) -> str:
-    """Text of an element and its descendants, with a space where a block or a line break divides it."""
-    parts: list[str] = []
-    stack: list[lxml_html.HtmlElement | str] = [element]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, str):
-            parts.append(node)
-            continue
-        following: list[lxml_html.HtmlElement | str] = [node.text or ""]
-        for child in node:
-            if isinstance(child.tag, str) and child.tag not in without and child.tag not in _SKIPPED:
-                spaced = child.tag == "br" or child.tag in _BLOCKS
-                following += [" " if spaced and node.tag != "pre" else "\n" if child.tag == "br" else "", child]
-                following += [" "] if spaced else []
-            following.append(child.tail or "")
-        stack.extend(reversed(following))
-    return "".join(parts)

@@ -13,6 +13,7 @@ from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.tabular import make_table
 
 MAX_VALUE_COUNT: Final = 200_000
+_MAX_TEXT_CHARS: Final = 20_000_000
 _MAX_COLUMNS: Final = 60
 _SECTION_DEPTH: Final = 4
 _MAX_CELL_CHARS: Final = 300
@@ -145,6 +146,11 @@ def _are_records(value: Any) -> bool:
 
 def _as_text(value: Any) -> str:
     if isinstance(value, str):
+        if len(value) > _MAX_TEXT_CHARS:
+            raise ParseRefused(
+                RefusalReason.TOO_LARGE,
+                f"A text in the file has more than {_MAX_TEXT_CHARS:,} characters.",
+            )
         return " ".join(value.split())
     if value is None or value in ({}, []):
         return ""

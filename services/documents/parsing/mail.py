@@ -10,20 +10,27 @@ from pathlib import Path
 from typing import Final
 
 from services.documents.parsing.blocks import Block, BlockKind, Line, ParsedDocument
-from services.documents.parsing.html import read_markup, squeeze
+from services.documents.parsing.html import read_markup
+from services.documents.parsing.html_text import squeeze
 from services.documents.parsing.plain import MAX_TEXT_BYTES, decode, read_plain
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 
 _HEADERS: Final = ("From", "To", "Cc", "Date", "Subject")
 _MAX_DEPTH: Final = 3
 _MAX_PARTS: Final = 1_000
+_MAX_BOUNDARIES: Final = 20_000  # a quarter of a millisecond each
+_MAX_ATTACHMENTS: Final = 50  # named as facts of the document; its text names all
 _MAX_HEADER_CHARS: Final = 2_000
 
 
 def parse_mail(path: Path) -> ParsedDocument:
     """A message as blocks. Raises ParseRefused where it holds nothing to read."""
-    with path.open("rb") as stream:
-        message = email.message_from_binary_file(stream, policy=email.policy.default)
+    data = path.read_bytes()
+    if data.count(b"\n--") > _MAX_BOUNDARIES:
+        raise ParseRefused(
+            RefusalReason.TOO_LARGE, f"The message has more than {_MAX_BOUNDARIES:,} marks between parts."
+        )
+    message = email.message_from_bytes(data, policy=email.policy.default)
     document = ParsedDocument("mail", title=_header(message, "Subject")[:300])
     _read_message(message, document, 0)
     if not document.blocks:
@@ -52,6 +59,8 @@ def _read_message(message: Message, document: ParsedDocument, depth: int) -> Non
             inner.extend(each for each in content if isinstance(each, Message))
         else:
             attached.append(_describe(part))
+            if len(document.attachments) < _MAX_ATTACHMENTS:
+                document.attachments.append(_name(part))
     if attached:
         lines = [Line(name) for name in attached]
         document.blocks.append(Block(BlockKind.PARAGRAPH, [Line("Attachments:")]))
@@ -111,7 +120,11 @@ def _read_body(part: Message) -> list[Block]:
 def _describe(part: Message) -> str:
     data = part.get_payload(decode=True)
     size = f", {(len(data) + 1023) // 1024} KiB" if isinstance(data, bytes) else ""
-    return f"{squeeze(part.get_filename() or 'without a name')[:200]} ({part.get_content_type()}{size})"
+    return f"{_name(part)} ({part.get_content_type()}{size})"
+
+
+def _name(part: Message) -> str:
+    return squeeze(part.get_filename() or "without a name")[:200]
 
 
 def _header(message: Message, name: str) -> str:

@@ -13,10 +13,16 @@ from services.documents.parsing.blocks import Block, OutlineEntry, Page, ParsedD
 from services.documents.parsing.hyphens import join_divided_words
 from services.documents.parsing.pdf_columns import restore_columns
 from services.documents.parsing.pdf_flow import join_flow
-from services.documents.parsing.pdf_forms import add_annotations, name_attachments, read_annotations
+from services.documents.parsing.pdf_forms import (
+    add_annotations,
+    describe_attachments,
+    name_attachments,
+    read_annotations,
+)
 from services.documents.parsing.pdf_geometry import order_by_place
-from services.documents.parsing.pdf_layout import Drawn, layout_page, measure_style
+from services.documents.parsing.pdf_layout import Drawn, layout_page
 from services.documents.parsing.pdf_margins import drop_margins
+from services.documents.parsing.pdf_paragraphs import measure_style
 from services.documents.parsing.pdf_rules import Rules, read_rules
 from services.documents.parsing.pdf_scans import ScanJob, Scans, read_scans, turn_back
 from services.documents.parsing.pdf_text import TextLine, place_on_page, read_all_lines
@@ -25,6 +31,7 @@ from services.documents.parsing.refusal import ParseRefused, RefusalReason
 _MAX_OUTLINE_ENTRIES = 5_000
 _MAX_OUTLINE_DEPTH = 15
 _SHORT_CELL_WORDS = 3.0
+_ENCRYPTED_NOTE = "encrypted, and opened with its password, which is not kept: its pages cannot be drawn or read again"
 _FEW_CHAR_COUNT = 200  # on a page with more, nobody asks how much of it pictures cover
 
 
@@ -77,7 +84,11 @@ def parse_pdf(
         scans = _recognise(document, scan_job, pages, lines)
         outline = _read_outline(document)
         title = _title(document)
-        notes = [*_note_password(document, password), *name_attachments(document)]
+        encrypted = pdfium_c.FPDF_GetSecurityHandlerRevision(document.raw) >= 0
+        attachments = name_attachments(document)
+        notes = describe_attachments(attachments, document.count_attachments())
+        if encrypted and password:
+            notes.insert(0, _ENCRYPTED_NOTE)
     finally:
         document.close()
     lines = [restore_columns(page_lines) for page_lines in drop_margins(lines, pages)]
@@ -103,13 +114,9 @@ def parse_pdf(
         blocks=blocks,
         truncated=truncated,
         notes=notes,
+        encrypted=encrypted,
+        attachments=attachments,
     )
-
-
-def _note_password(document: pdfium.PdfDocument, password: str) -> list[str]:
-    if not password or pdfium_c.FPDF_GetSecurityHandlerRevision(document.raw) < 0:
-        return []
-    return ["encrypted, and opened with its password, which is not kept: its pages cannot be drawn or read again"]
 
 
 def _recognise(
@@ -121,7 +128,9 @@ def _recognise(
     scans = read_scans(document, job)
     for number, found in scans.lines.items():
         lines[number - 1] = found
-        pages[number - 1].recognised = True
+    for number, outcome in scans.outcomes.items():
+        pages[number - 1].ocr = outcome
+        pages[number - 1].ocr_limit_s = round(scans.limits_s[number], 3)
     return scans
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from services.documents.parsing.blocks import Block, BlockKind
 from services.documents.parsing.hyphens import DIVIDED
-from services.documents.parsing.pdf_layout import BULLET, ENUMERATOR
+from services.documents.parsing.pdf_paragraphs import BULLET, ENUMERATOR
 
 _FLOATS = frozenset({BlockKind.TABLE, BlockKind.FIGURE_CAPTION, BlockKind.FOOTNOTE})
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*$")

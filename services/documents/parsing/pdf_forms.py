@@ -61,11 +61,15 @@ def add_annotations(blocks: list[Block], annotations: Sequence[Block]) -> None:
 
 
 def name_attachments(document: pdfium.PdfDocument) -> list[str]:
-    """One sentence that names the attached files; none where there are none. They are not read."""
-    count = document.count_attachments()
+    """Names of the attached files, the first fifty. They are not read."""
+    count = min(document.count_attachments(), _MAX_ATTACHMENTS)
+    return [document.get_attachment(number).get_name()[:200] for number in range(count)]
+
+
+def describe_attachments(names: Sequence[str], count: int) -> list[str]:
+    """One sentence that names the attached files; none where there are none."""
     if not count:
         return []
-    names = [document.get_attachment(number).get_name()[:200] for number in range(min(count, _MAX_ATTACHMENTS))]
     quoted = ", ".join(f'"{name}"' for name in names) + (" …" if count > _MAX_ATTACHMENTS else "")
     return [f"{count} attached file{'s' if count > 1 else ''}, named but not read: {quoted}"]
 

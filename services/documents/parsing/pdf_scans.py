@@ -4,48 +4,59 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
 
-from services.documents.parsing.blocks import Block, Box, Page
+from services.documents.parsing.blocks import Block, Box, OcrOutcome, Page
 from services.documents.parsing.ocr import PageTimeoutError, ReadLine, ReadPicture, ScanReader, load_scan_reader
 from services.documents.parsing.pdf_geometry import order_by_place
 from services.documents.parsing.pdf_text import TextLine, Word
+from services.documents.parsing.request import BEGUN_PAGE_NAME
 
 _DPI = 144.0  # of the picture that is read: at 100 small type is lost, at 200 it takes twice the time
 _MAX_SIDE = 2_200  # pixels
+_MAX_PICTURE_PIXELS = 200_000_000  # A4 at 1,000 dots per inch has half of them
 _INK_SHARE = 0.74  # of a line box's height: boxes are drawn higher than the letters, on both sides
 _SAME_SIZE = 0.25  # type within this share of the page's usual size is taken for that: box heights vary with the words
 
 
 @dataclass(frozen=True, slots=True)
 class ScanJob:
-    """Which pages are read, by what, and until when by the monotonic clock."""
+    """Which pages are read, by what, and until when by the monotonic clock; `note` is told each page that is begun."""
 
     reader: ScanReader
     page_numbers: Collection[int]
     ends_at: float
+    note: Callable[[int], object] = lambda number: None
 
 
 @dataclass(slots=True)
 class Scans:
-    """Lines of the pages that were read, by page number; quarter turns to the left of those that stood otherwise; and
-    the pages for which there was no time."""
+    """By page number: the lines of pages that were read; quarter turns to the left of those that stood otherwise; and
+    for every page asked for what came of it, and the seconds that it had."""
 
     lines: dict[int, list[TextLine]] = field(default_factory=dict)
     turns: dict[int, int] = field(default_factory=dict)
-    unread: list[int] = field(default_factory=list)
+    outcomes: dict[int, OcrOutcome] = field(default_factory=dict)
+    limits_s: dict[int, float] = field(default_factory=dict)
 
 
 def begin_scans(page_numbers: Collection[int], time_s: float, thread_count: int) -> ScanJob | None:
     """A job that ends `time_s` seconds from now; None where no page is asked for, or the extra `ocr` is missing."""
     ends_at = time.monotonic() + time_s
     reader = load_scan_reader(thread_count) if page_numbers else None
-    return ScanJob(reader, frozenset(page_numbers), ends_at) if reader is not None else None
+    if reader is None:
+        return None
+    # A page can end this process: who started it reads there which one it was.
+    begun = Path(tempfile.gettempdir()) / BEGUN_PAGE_NAME
+    return ScanJob(reader, frozenset(page_numbers), ends_at, lambda number: begun.write_text(str(number), "ascii"))
 
 
 def read_scans(document: pdfium.PdfDocument, job: ScanJob, clock: Callable[[], float] = time.monotonic) -> Scans:
@@ -54,27 +65,36 @@ def read_scans(document: pdfium.PdfDocument, job: ScanJob, clock: Callable[[], f
     longest = 0.0
     for number in sorted(job.page_numbers):
         started = clock()
+        scans.limits_s[number] = max(0.0, job.ends_at - started)
         if started + longest > job.ends_at:
-            scans.unread.append(number)
+            scans.outcomes[number] = OcrOutcome.NOT_BEGUN
             continue
         try:
+            job.note(number)
             page = document[number - 1]
+            _refuse_huge_pictures(page)
             read, scale = _read_page(page, job)
+            width, height = page.get_size()
+            page.close()
         except PageTimeoutError:
-            scans.unread.append(number)
-            longest = max(longest, clock() - started)
-            continue
-        except pdfium.PdfiumError:
-            continue  # a damaged page, named as such where its text is read
+            scans.outcomes[number] = OcrOutcome.OUT_OF_TIME
+        except MemoryError:
+            scans.outcomes[number] = OcrOutcome.OUT_OF_MEMORY
+        except Exception:  # noqa: BLE001 - the recogniser's libraries raise types of their own: it costs this page alone
+            scans.outcomes[number] = OcrOutcome.FAILED
+        else:
+            read_height = width if read.quarter_turns % 2 else height
+            _keep(scans, number, read, [_to_text_line(line, number, scale, read_height) for line in read.lines])
         longest = max(longest, clock() - started)
-        width, height = page.get_size()
-        page.close()
-        read_height = width if read.quarter_turns % 2 else height
-        lines = [_to_text_line(line, number, scale, read_height) for line in read.lines]
-        scans.lines[number] = order_by_place(_set_sizes(lines))
-        if read.quarter_turns:
-            scans.turns[number] = read.quarter_turns
     return scans
+
+
+def _keep(scans: Scans, number: int, read: ReadPicture, lines: list[TextLine]) -> None:
+    scans.outcomes[number] = OcrOutcome.READ if lines else OcrOutcome.NOTHING_FOUND
+    if lines:
+        scans.lines[number] = order_by_place(_set_sizes(lines))
+    if read.quarter_turns:
+        scans.turns[number] = read.quarter_turns
 
 
 def turn_back(blocks: list[Block], pages: list[Page], turns: dict[int, int]) -> None:
@@ -93,6 +113,14 @@ def _turn(box: Box, quarter_turns: int, width: float, height: float) -> Box:
     if quarter_turns == 2:
         return (width - right, height - top, width - left, height - bottom)
     return (width - top, left, width - bottom, right)
+
+
+def _refuse_huge_pictures(page: pdfium.PdfPage) -> None:
+    """Raises MemoryError where a picture has more pixels than any scanner makes: drawing the page would unfold it."""
+    for image in page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+        width, height = image.get_px_size()
+        if width * height > _MAX_PICTURE_PIXELS:
+            raise MemoryError
 
 
 def _read_page(page: pdfium.PdfPage, job: ScanJob) -> tuple[ReadPicture, float]:

@@ -20,9 +20,13 @@ class RefusalReason(enum.StrEnum):
 
 
 class ParseRefused(Exception):  # noqa: N818 - a refusal of the file, not an error of the program
-    """A file that cannot be read. `message` is a full sentence that may be shown to the sender."""
+    """A file that cannot be read. `message` is a full sentence that may be shown to the sender.
+
+    `page_number` is the page that OCR was reading when the parser ended; 0 where that is not known.
+    """
 
     def __init__(self, reason: RefusalReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.page_number = 0

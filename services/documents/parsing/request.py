@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Final, TypedDict
+
+BEGUN_PAGE_NAME: Final = "begun-page"
+"""A file in the child's temporary folder: the number of the page that it began to read by OCR last."""
 
 
 @dataclass(frozen=True, slots=True)

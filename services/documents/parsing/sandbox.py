@@ -21,7 +21,7 @@ from citemesh.rpc.errors import ServiceError
 from citemesh.v1 import errors_pb2
 from services.documents.parsing.blocks import ParsedDocument, from_json
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
-from services.documents.parsing.request import ParseRequest, RenderRequest
+from services.documents.parsing.request import BEGUN_PAGE_NAME, ParseRequest, RenderRequest
 
 _LOG = structlog.get_logger(__name__)
 _CODE_ROOT = Path(__file__).resolve().parents[3]
@@ -130,8 +130,13 @@ class ParserSandbox:
             }
             with tempfile.TemporaryDirectory(dir=self._temp_dir, prefix="parse-") as folder:
                 data, code = await _run_child(json.dumps(message).encode(), Path(folder), wall_s)
-        # Away from the event loop: a reply may have hundreds of MiB.
-        return await asyncio.to_thread(_read_reply, data, code, limits, cpu_s, wall_s)
+                begun_page = _read_begun_page(Path(folder))
+        try:
+            # Away from the event loop: a reply may have hundreds of MiB.
+            return await asyncio.to_thread(_read_reply, data, code, limits, cpu_s, wall_s)
+        except ParseRefused as refusal:
+            refusal.page_number = begun_page
+            raise
 
     @contextlib.asynccontextmanager
     async def _take_turn(self) -> AsyncIterator[None]:
@@ -176,6 +181,14 @@ async def _run_child(message: bytes, folder: Path, wall_s: float) -> tuple[bytes
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await asyncio.shield(process.wait())
+
+
+def _read_begun_page(folder: Path) -> int:
+    """The page that the child noted; 0 where it noted none, or something else."""
+    try:
+        return int((folder / BEGUN_PAGE_NAME).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 0
 
 
 async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> bytes:

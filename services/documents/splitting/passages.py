@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,8 @@ from citemesh.v1.evidence_pb2 import LineBox, Passage, PassageKind
 from services.documents.fingerprints import simhash
 from services.documents.language import tell_passage_language
 from services.documents.parsing.blocks import Block, BlockKind, ParsedDocument
-from services.documents.references import find_label, find_references
+from services.documents.references import find_label, find_references, nearest_section
+from services.documents.relative_places import add_relative_references
 from services.documents.sections import SectionTree
 from services.documents.splitting.pieces import CountTokens, Piece, cut_block
 from services.documents.splitting.spans import join
@@ -46,14 +46,18 @@ def make_passages(
     """Passages of a document in the order of its text.
 
     Set are text, hashes, section_path, section_number, parent_id, pages, kind, lines, language, token_count, label,
-    references and heading_context; ids, version, ordinal, title and dates are the store's to set.
+    references, heading_context and page_label; ids, version, ordinal, title and dates are the store's to set.
     """
     lengths = lengths or Lengths()
     numbers = {section.number.lower(): section.number for section in tree.sections if section.number}
     passages: list[Passage] = []
     for section_index, blocks in _by_section(document, tree):
         for piece in _fill_section(blocks, tree, count_tokens, lengths):
-            passages.append(_to_passage(piece, tree, section_index, numbers, language))
+            passages.append(_to_passage(piece, tree, section_index, numbers, language, document.title))
+    add_relative_references(passages, tree)
+    labels = {page.number: page.label for page in document.pages}
+    for passage in passages:
+        passage.page_label = labels.get(passage.page_first, "")
     return passages
 
 
@@ -207,7 +211,7 @@ def _join(pieces: Sequence[Piece], kind: PassageKind.ValueType) -> Piece:
 
 
 def _to_passage(
-    piece: Piece, tree: SectionTree, section_index: int, numbers: Mapping[str, str], language: str
+    piece: Piece, tree: SectionTree, section_index: int, numbers: Mapping[str, str], language: str, title: str
 ) -> Passage:
     section = tree.sections[section_index] if section_index >= 0 else None
     number = section.number if section is not None else ""
@@ -231,7 +235,8 @@ def _to_passage(
             text,
             own_labels=_own_labels(tree, section_index, label),
             section_number=number,
-            known_section=lambda wanted: _known_section(wanted, numbers),
+            known_section=lambda wanted: nearest_section(wanted, numbers),
+            title=title,
         ),
         heading_context=piece.context,
     )
@@ -248,16 +253,3 @@ def _own_labels(tree: SectionTree, section_index: int, label: str) -> set[str]:
     """The passage's own label and those of the sections that hold it."""
     numbers = [section.number for section in tree.line_of(section_index) if section.number]
     return {label, *(canonical_label(f"section {number}") for number in numbers)}
-
-
-def _known_section(wanted: str, numbers: Mapping[str, str]) -> str:
-    """The section that a number names, or the nearest one around it: 1003.2(g) for 1003.2(g)(1); empty: none."""
-    wanted = wanted.lower()
-    while wanted:
-        if wanted in numbers:
-            return numbers[wanted]
-        shorter = re.sub(r"\([^()]*\)$", "", wanted)
-        if shorter == wanted:
-            return ""
-        wanted = shorter
-    return ""

@@ -137,20 +137,18 @@ def _check_cluster() -> list[Finding]:
         return []
     if find_spec("opensearchpy") is None:
         return [Finding("store", ok=False, detail=f"{STORE_URL_VARIABLE} is set and opensearch-py is not installed")]
-    from citemesh.store.opensearch.connection import Connection as Cluster
-    from citemesh.store.opensearch.generations import find_drift
+    from citemesh.config.load import ConfigurationError
+    from citemesh.store.opensearch.health import find_problems
 
-    cluster = Cluster(url)
     try:
-        drift = find_drift(cluster)
+        problems = find_problems(os.environ)
+    except ConfigurationError as error:
+        return [Finding("store", ok=False, detail=str(error))]
     except ServiceError as error:
         remedy = f"Is {STORE_URL_VARIABLE} right, and is the cluster running?"
         return [Finding("store", ok=False, detail=error.message, remedy=remedy)]
-    finally:
-        cluster.close()
-    if drift:
-        remedy = "Ingest under another PREFIX, or put the fields right."
-        return [Finding("store", ok=False, detail="; ".join(drift), remedy=remedy)]
+    if problems:
+        return [Finding("store", ok=False, detail=each.detail, remedy=each.remedy) for each in problems]
     return [Finding("store", ok=True, detail="the indexes on OpenSearch are as this version makes them")]
 
 

@@ -33,6 +33,7 @@ from citemesh.v1 import document_pb2, documents_pb2, documents_pb2_grpc
 app = typer.Typer(no_args_is_help=True, help="What the mesh holds, and who may read it.")
 
 _PAGE_SIZE = 1000
+_ADMINS = "(CITEMESH_DOCUMENTS_ADMIN_GROUPS)"
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The document.")]
 
@@ -125,7 +126,7 @@ async def _show(common: Common, request: documents_pb2.GetRequest) -> None:
         f"  in force {_describe_period(document)}; may be read by {make_printable(describe_access(document.access))}"
     )
     for line in _describe_profile(document.profile):
-        output.result(f"  {line}")
+        output.result(make_printable(f"  {line}"))
     for warning in document.warnings:
         output.result(make_printable(f"  note: {warning}"))
     for section in response.sections:
@@ -141,6 +142,10 @@ def _describe_profile(profile: document_pb2.DocumentProfile) -> list[str]:
     pages = count(profile.page_count, "page") if profile.page_count else "without pages"
     lines = [f"{pages}, language {profile.language or 'unknown'}"]
     lines.append(f"{toc}, {'usable' if profile.has_usable_toc else 'not usable'}")
+    if profile.encrypted:
+        lines.append("encrypted")
+    if profile.attachment_names:
+        lines.append(f"attached and not read: {', '.join(profile.attachment_names)}")
     if profile.likely_scanned:
         lines.append("likely scanned")
     if profile.pages_without_text:
@@ -195,10 +200,15 @@ def delete(
     """Delete a document with all its versions. Asks first, unless --yes is given."""
     common = read_common(target, as_json, as_user, timeout, state_dir)
     if not yes:
-        if as_json or not sys.stdin.isatty():
-            raise CommandError("Deleting cannot be undone and nobody can be asked here: add --yes")
-        typer.confirm(f"Delete {document_id} with all its versions?", abort=True, err=True)
+        _confirm("Deleting cannot be undone.", f"Delete {document_id} with all its versions?", as_json)
     run(_delete(common, documents_pb2.DeleteRequest(document_id=document_id)))
+
+
+def _confirm(warning: str, question: str, as_json: bool) -> None:
+    """Ask on the terminal. Raises CommandError where nobody can be asked."""
+    if as_json or not sys.stdin.isatty():
+        raise CommandError(f"{warning} Nobody can be asked here: add --yes")
+    typer.confirm(f"{warning} {question}", abort=True, err=True)
 
 
 async def _delete(common: Common, request: documents_pb2.DeleteRequest) -> None:
@@ -220,7 +230,8 @@ def set_access(
         list[str] | None, typer.Option("--allow-user", metavar="USER", help="This user may read it; may be repeated.")
     ] = None,
     everyone: Annotated[bool, typer.Option("--everyone", help="Everyone of the tenant may read it.")] = False,
-    nobody: Annotated[bool, typer.Option("--nobody", help="Nobody may read it.")] = False,
+    nobody: Annotated[bool, typer.Option("--nobody", help="Nobody may read it. Asks first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     target: TargetOption = None,
     as_json: JsonOption = False,
     as_user: AsOption = None,
@@ -234,6 +245,8 @@ def set_access(
         if access is not None:
             raise CommandError("--nobody contradicts --allow, --allow-user and --everyone: leave one of them out")
         access = document_pb2.AccessPolicy(only=document_pb2.AllowedPrincipals())
+        if not yes:
+            _confirm(f"Only administrators of the mesh {_ADMINS} can undo that.", "Close it to everyone?", as_json)
     if access is None:
         raise CommandError("Say who may read it: --allow GROUP, --allow-user USER, --everyone or --nobody")
     run(_set_access(common, documents_pb2.SetAccessRequest(document_id=document_id, access=access)))

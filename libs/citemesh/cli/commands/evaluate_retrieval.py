@@ -1,11 +1,12 @@
-"""`citemesh eval retrieval`: the legs, their fusion and reranking over a judged collection."""
+"""`citemesh eval retrieval`: the legs, their fusion, references followed and reranking over a judged collection."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -16,11 +17,25 @@ from citemesh.cli.options import Common, JsonOption, StateDirOption, TargetOptio
 from citemesh.cli.output import Output
 from citemesh.cli.running import run
 from citemesh.cli.steps import show_steps
-from citemesh.evaluation.judged_collection import Collection, CollectionError, read_collection
-from citemesh.evaluation.retrieval_report import Summary, as_plain, summarize_documents, summarize_spans
-from citemesh.evaluation.retrieval_run import ingest_collection, search_all
+from citemesh.evaluation.collection_ingest import ingest_collection, make_evaluator
+from citemesh.evaluation.found_passages import RERANKED, WAYS, PassagePlaces, Searched
+from citemesh.evaluation.found_rows import FoundRows
+from citemesh.evaluation.judged_collection import Collection, JudgedQuery, digest_documents, read_collection
+from citemesh.evaluation.retrieval_report import Summary, as_plain, summarize, summarize_sets
+from citemesh.evaluation.retrieval_run import CollectionSearch, search_all
 
 _SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to measure, and how long."""
+
+    collection: Collection
+    queries: Sequence[JudgedQuery]
+    ways: Sequence[str]
+    rows: Path | None
+    max_seconds: float | None
 
 
 def retrieval(
@@ -32,55 +47,87 @@ def retrieval(
         int, typer.Option("--sample", metavar="N", min=0, help="Search for N of the queries only; 0: for all.")
     ] = 0,
     rerank: Annotated[bool, typer.Option("--rerank/--no-rerank", help="Reranking takes most of the time.")] = True,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            "--rows", metavar="FILE", help="Keep a line a query there; what it holds already is not searched again."
+        ),
+    ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option("--max-seconds", metavar="S", min=0.0, help="Begin no search after S seconds; go on by --rows."),
+    ] = None,
     target: TargetOption = None,
     as_json: JsonOption = False,
     state_dir: StateDirOption = None,
 ) -> None:
-    """nDCG, recall and MRR of each leg, fused and reranked, over a folder in the BEIR layout, with 95 % intervals.
+    """nDCG, MRR and recall of each leg, fused and reranked, over a folder in the BEIR layout, with 95 % intervals.
 
     Documents that the mesh does not hold yet are ingested first, in a tenant of their own. The mesh must run with open
     auth.
     """
-    run(_measure(folder, split, sample, rerank, read_common(target, as_json, None, 60.0, state_dir)))
-
-
-async def _measure(folder: Path, split: str, sample: int, rerank: bool, common: Common) -> None:
-    output = Output(common.as_json)
+    common = read_common(target, as_json, None, 60.0, state_dir)
     try:
         collection = read_collection(folder, split)
-    except (OSError, CollectionError, KeyError, ValueError) as error:
+    except (OSError, ValueError) as error:
+        # ValueError: a CollectionError, or a file that is no UTF-8.
         raise CommandError(f"The collection cannot be read: {error}") from error
     queries = list(collection.queries)
     if 0 < sample < len(queries):
         queries = random.Random(_SEED).sample(queries, sample)  # noqa: S311  # which ones is no secret
+    ways = WAYS if rerank else tuple(way for way in WAYS if way != RERANKED)
+    run(_measure(_Plan(collection, queries, ways, rows, max_seconds), common))
+
+
+async def _measure(plan: _Plan, common: Common) -> None:
+    output = Output(common.as_json)
+    corpus = plan.collection.documents
+    digest = digest_documents(corpus)
+    kept = None if plan.rows is None else FoundRows(plan.rows, digest)
+    try:
+        searched = {} if kept is None else kept.read(plan.queries, plan.ways)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"The rows cannot be read: {error}") from error
+    asked = [query for query in plan.queries if query.query_id not in searched]
     async with connect(common, output) as connection:
         with show_steps(output) as show:
-            problems = await ingest_collection(collection, connection.channel, show)
-            searched = await search_all(collection, queries, connection.channel, show, rerank=rerank)
+
+            def keep(found: Searched) -> None:
+                searched[found.query.query_id] = found
+                if kept is not None:
+                    kept.add(found)
+                show("search", len(searched), len(plan.queries))
+
+            evaluator = make_evaluator(digest)
+            problems = await ingest_collection(corpus, evaluator, connection.channel, show)
+            searching = CollectionSearch(connection.channel, PassagePlaces(corpus), plan.ways)
+            await search_all(asked, evaluator, searching, keep, max_seconds=plan.max_seconds)
     for text in problems:
         output.note(f"not ingested: {text}")
-    documents = summarize_documents(searched)
-    spans = summarize_spans(collection, searched)
-    output.json_line(_as_line(collection, len(queries), documents, spans))
-    tables = [_make_table(collection.name, documents)] if documents else []
-    output.result(*tables, *(_make_table(name, summary) for name, summary in spans.items()))
+    if len(searched) < len(plan.queries):
+        output.note(f"{len(plan.queries) - len(searched)} queries were not searched for in the time given.")
+    in_order = [searched[query.query_id] for query in plan.queries if query.query_id in searched]
+    _report(output, plan.collection, digest, in_order)
 
 
-def _as_line(
-    collection: Collection, query_count: int, documents: Summary, spans: Mapping[str, Summary]
-) -> dict[str, Any]:
-    return {
+def _report(output: Output, collection: Collection, digest: str, searched: Sequence[Searched]) -> None:
+    summary, sets = summarize(searched), summarize_sets(searched)
+    line = {
         "collection": collection.name,
+        "digest": digest,
         "document_count": len(collection.documents),
-        "query_count": query_count,
-        "documents": as_plain(documents),
-        "spans": {name: as_plain(summary) for name, summary in spans.items()},
+        "query_count": len(searched),
+        **as_plain(summary),
     }
+    if sets:
+        line["sets"] = {name: as_plain(part) for name, part in sets.items()}
+    output.json_line(line)
+    for name, part in {collection.name: summary, **sets}.items():
+        output.result(_make_table(name, part))
 
 
 def _make_table(name: str, summary: Summary) -> Table:
-    measures = list(next(iter(summary.values())))
-    table = Table(name, *measures)
+    table = Table(name, *next(iter(summary.values()), ()))
     for way, estimates in summary.items():
         cells = [f"{each.mean:.3f} ({each.low:.3f}-{each.high:.3f})" for each in estimates.values()]
         table.add_row(way, *cells)

@@ -103,8 +103,16 @@ def ingest(
         ),
     ] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", metavar="COUNT", min=1, max=256, help="Files that are on their way at once.")
-    ] = FILES_AT_ONCE,
+        int | None,
+        typer.Option(
+            "--jobs",
+            metavar="COUNT",
+            min=1,
+            max=256,
+            help=f"Files that are on their way at once. Default: {FILES_AT_ONCE}; by ray, one for each core.",
+            show_default=False,
+        ),
+    ] = None,
     engine: Annotated[
         Engine,
         typer.Option(
@@ -143,7 +151,12 @@ def ingest(
         password=_read_password(password_file),
     )
     described = [(file.path, _make_header(header, file)) for file in files]
-    run(_read_by_ray(common, described, ray_address) if engine is Engine.RAY else _send(common, described, jobs))
+    if engine is Engine.RAY:
+        run(_read_by_ray(common, described, ray_address, jobs))
+    elif ray_address is not None:
+        raise CommandError("--ray-address is for --engine ray")
+    else:
+        run(_send(common, described, jobs or FILES_AT_ONCE))
 
 
 def _read_password(path: Path | None) -> str:
@@ -162,8 +175,8 @@ async def _send(common: Common, files: list[Described], jobs: int) -> Exit:
     return tally.exit_code
 
 
-async def _read_by_ray(common: Common, files: list[Described], address: str | None) -> Exit:
-    tally = await read_by_ray(common, Output(common.as_json), files, address)
+async def _read_by_ray(common: Common, files: list[Described], address: str | None, jobs: int | None) -> Exit:
+    tally = await read_by_ray(common, Output(common.as_json), files, address, jobs)
     return tally.exit_code
 
 

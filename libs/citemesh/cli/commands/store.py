@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -102,6 +101,8 @@ def _load(name: str) -> Any:
             " embedded store, unset it."
         )
     try:
+        # Lines of the log go to stderr: stdout is for the result alone.
+        importlib.import_module("citemesh.telemetry.logs").configure_logging(level="error")
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise CommandError(f"The store needs the package {error.name}: run pip install 'citemesh[server]'") from error
@@ -138,9 +139,7 @@ def _bar(output: Output) -> Iterator[Any]:
 
 
 def _tell(output: Output, size: Any, where: str) -> None:
-    fields = asdict(size)
-    if output.as_json:
-        print(json.dumps(fields))
+    output.json_line(asdict(size))
     held = ", ".join(
         [count(size.document_count, "document"), count(size.passage_count, "passage"), count(size.file_count, "file")]
     )

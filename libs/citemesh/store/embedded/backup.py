@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from citemesh.store.embedded.database import FILE_NAME, as_store_errors
-from citemesh.store.embedded.files import FOLDER_NAME, OriginalFiles
 from citemesh.store.embedded.schema import SCHEMA_VERSION
+from citemesh.store.files import FOLDER_NAME, OriginalFiles
 
 MANIFEST_NAME: Final = "manifest.json"
 _FORMAT_VERSION: Final = 1
@@ -58,6 +58,8 @@ def back_up(state_dir: Path, target: Path, progress: Progress) -> BackupSize:
     root = state_dir / "store"
     if not (root / FILE_NAME).is_file():
         raise BackupError(f"There is no document store in {state_dir}.")
+    if target.resolve().is_relative_to(root.resolve()):
+        raise BackupError(f"{target} lies within the store that it would be a copy of: name a folder outside {root}.")
     with as_store_errors(), _new_folder(target) as folder:
         for _ in range(_ATTEMPTS):
             _copy_database(root / FILE_NAME, folder / FILE_NAME, progress)
@@ -99,8 +101,11 @@ def _new_folder(target: Path) -> Iterator[Path]:
     """A folder beside `target` that takes its name when the block ends well, and is removed when it does not."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BackupError(f"{target} exists already, and nothing is overwritten: name a new folder.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+    except OSError as error:
+        raise BackupError(f"{target} cannot be made: {error.strerror}.") from error
     try:
         yield folder
         _sync(folder)
@@ -232,9 +237,11 @@ def _describe(folder: Path) -> BackupSize:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
-        known = (manifest["format_version"], manifest["schema_version"])
+        known = (int(manifest["format_version"]), int(manifest["schema_version"]))
         entries = [(Path(entry["path"]), entry["sha256"]) for entry in manifest["files"]]
         BackupSize(**manifest["size"])
+        if Path(FILE_NAME) not in [path for path, _ in entries]:
+            raise KeyError(FILE_NAME)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BackupError(f"{folder} is no backup of a document store: it has no whole {MANIFEST_NAME}.") from error
     if known[0] != _FORMAT_VERSION or known[1] > SCHEMA_VERSION:

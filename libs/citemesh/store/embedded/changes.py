@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Final
+
+from citemesh.store.visibility import TenantState
 
 _KEPT_COUNT: Final = 1_000
 _FLOOR_NAME: Final = "changes_forgotten:"
-
-
-@dataclass(frozen=True, slots=True)
-class TenantState:
-    """Where a tenant stands."""
-
-    change_sequence: int
-    """Rises with every write of the tenant; 0 for an unknown tenant."""
-    permission_version: int
-    """Rises with every change of who may read what."""
 
 
 def read_state(connection: sqlite3.Connection, tenant_id: str) -> TenantState:
@@ -25,7 +16,7 @@ def read_state(connection: sqlite3.Connection, tenant_id: str) -> TenantState:
     row = connection.execute(
         "SELECT change_sequence, permission_version FROM tenants WHERE tenant_id = ?", (tenant_id,)
     ).fetchone()
-    return TenantState(0, 0) if row is None else TenantState(int(row[0]), int(row[1]))
+    return TenantState() if row is None else TenantState(int(row[0]), int(row[1]))
 
 
 def record_change(

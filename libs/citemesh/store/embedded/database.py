@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import threading
 import time
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import structlog
 
-from citemesh.rpc.errors import ServiceError
 from citemesh.store.embedded.schema import SCHEMA_VERSION, STATEMENTS
-from citemesh.v1 import errors_pb2
+from citemesh.store.errors import store_unavailable
+from citemesh.store.files import FOLDER_NAME
 
 _log = structlog.get_logger(__name__)
 
@@ -24,11 +25,6 @@ _SWITCH_PAUSE_S = 0.02
 FILE_NAME = "documents.sqlite3"
 
 
-def store_unavailable(message: str) -> ServiceError:
-    """The error for a store that cannot be used; `message` says what to check."""
-    return ServiceError(errors_pb2.ERROR_REASON_STORE_UNAVAILABLE, message)
-
-
 @contextmanager
 def as_store_errors() -> Iterator[None]:
     """Turn what SQLite and the file system raise into STORE_UNAVAILABLE; the details go to the log."""
@@ -36,7 +32,18 @@ def as_store_errors() -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         _log.error("store.failed", error=type(error).__name__, detail=str(error))
-        raise store_unavailable("The document store cannot be used: see the log of this service.") from error
+        raise store_unavailable(_tell_remedy(error)) from error
+
+
+def _tell_remedy(error: sqlite3.Error | OSError) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of the number tells kinds of it apart
+    if code == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT):
+        return "The disk of the document store is full: make room on it. Nothing that was acknowledged is lost."
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return f"The document store's {FILE_NAME} is damaged: restore a backup (`citemesh store restore`)."
+    if code == sqlite3.SQLITE_READONLY or getattr(error, "errno", 0) in (errno.EROFS, errno.EACCES):
+        return "The document store cannot be written: see to the permissions of the state directory."
+    return "The document store cannot be used: see the log of this service."
 
 
 class Database:
@@ -50,7 +57,7 @@ class Database:
         self._closed = False
         with as_store_errors():
             directory.mkdir(parents=True, exist_ok=True)
-            self._prepare()
+            self._prepare(directory)
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, in autocommit mode. Use it inside `as_store_errors`."""
@@ -117,7 +124,7 @@ class Database:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_SIZE_KIB}")
         return connection
 
-    def _prepare(self) -> None:
+    def _prepare(self, directory: Path) -> None:
         connection = self.connection()
         found = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if found == SCHEMA_VERSION:
@@ -126,6 +133,12 @@ class Database:
             raise store_unavailable(
                 f"The store was written by a later version of citemesh (schema {found}, known {SCHEMA_VERSION}): "
                 "start that version, or another state directory."
+            )
+        if not found and any((directory / FOLDER_NAME).glob("*")):
+            # An empty store in place of a lost one would answer every question with "I cannot confirm that".
+            raise store_unavailable(
+                f"{FILE_NAME} is missing or empty although original files lie beside it: restore a backup "
+                "(`citemesh store restore`), or move the store folder away to begin anew."
             )
         connection.executescript(f"BEGIN IMMEDIATE; {STATEMENTS} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
 

@@ -13,14 +13,12 @@ import numpy.typing as npt
 import simsimd
 
 from citemesh.caches.recently_used import RecentlyUsed
-from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Hit, Vectors, VersionFilter
 from citemesh.store.embedded.changes import read_changed_versions, read_floor, read_state
 from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.encoder_facts import read_generation
 from citemesh.store.embedded.quantize import Codes, quantize
-from citemesh.store.encoder_match import REENCODE_REMEDY
-from citemesh.v1 import errors_pb2
+from citemesh.store.encoder_match import refuse_other_width
 
 _MAX_CACHED_MASKS = 32
 _MAX_LOADED_TENANTS = 32
@@ -63,11 +61,7 @@ class DenseSearch:
         if not len(matrix.codes):
             return []
         query = np.ascontiguousarray(vector, dtype=np.float32).reshape(-1)
-        if query.shape[0] != matrix.codes.shape[1]:
-            raise ServiceError(
-                errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
-                f"The question's vector has another width than the index. {REENCODE_REMEDY}",
-            )
+        refuse_other_width(matrix.codes.shape[1], query)
         nearest = self._nearest(query, matrix, self._mask(versions, matrix), limit + _RESCORE_MARGIN)
         return self._rescore(query, nearest, limit)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tantivy
 
-from citemesh.store.embedded.analysis import find_identifiers, searched_text, stem_words
+from citemesh.store.analysis import INDEXED_FIELDS, analyse_passage
 from citemesh.v1.evidence_pb2 import Passage
 
 # tantivy's smallest heap for one thread; a commit of one document needs little.
@@ -18,13 +18,11 @@ WRITER_HEAP_SIZE_BYTES = 16_000_000
 # Part of the folder's name: an index with other fields or another analysis is built anew beside it.
 FORMAT_VERSION = 2
 
-TEXT_FIELDS = ("text", "title", "section", "exact")
-
 
 def build_schema() -> tantivy.Schema:
     """Fields hold words that are analysed already, joined by spaces: languages differ, the index does not."""
     builder = tantivy.SchemaBuilder()
-    for name in TEXT_FIELDS:
+    for name in INDEXED_FIELDS:
         builder.add_text_field(name, tokenizer_name="whitespace", index_option="position" if name == "text" else "freq")
     builder.add_unsigned_field("passage_row", fast=True)
     builder.add_unsigned_field("version_row", fast=True, indexed=True)
@@ -95,11 +93,6 @@ def _make_entry(passage_row: int, version_row: int, passage: Passage) -> tantivy
     entry = tantivy.Document()
     entry.add_unsigned("passage_row", passage_row)
     entry.add_unsigned("version_row", version_row)
-    language = passage.language
-    body = searched_text(passage)
-    entry.add_text("text", " ".join(stem_words(body, language)))
-    entry.add_text("title", " ".join(stem_words(passage.title, language)))
-    heading = " ".join((*passage.section_path, passage.section_number, passage.label))
-    entry.add_text("section", " ".join(stem_words(heading, language)))
-    entry.add_text("exact", " ".join(find_identifiers(f"{heading} {body}")))
+    for name, words in analyse_passage(passage).items():
+        entry.add_text(name, words)
     return entry

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import structlog
 import tantivy
 
 from citemesh.caches.recently_used import RecentlyUsed
+from citemesh.store.analysis import word_forms
 from citemesh.store.contract import Hit, VersionFilter
-from citemesh.store.embedded.analysis import content_words, find_identifiers, split_words, word_forms
 from citemesh.store.embedded.changes import read_changed_versions, read_state
 from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.keyword_index import (
@@ -26,19 +24,18 @@ from citemesh.store.embedded.keyword_index import (
     open_index,
     read_stamp,
 )
+from citemesh.store.keyword_query import (
+    EXACT_BOOST,
+    FIELD_BOOSTS,
+    NEAR_BOOST,
+    NEAR_WORDS,
+    KeywordQuery,
+    read_keyword_query,
+    searched_words,
+)
 
 _log = structlog.get_logger(__name__)
 
-# How much a word counts by where it stands: first set on five question sets of different kinds of documents, then
-# lowered for titles when these were added to the text, by the development queries of judged collections.
-FIELD_BOOSTS: Mapping[str, float] = {"text": 1.0, "title": 0.1, "section": 0.6}
-EXACT_BOOST = 0.5
-# Two words that follow each other in the question count once more where they stand this near in a passage.
-NEAR_WORDS = 3
-NEAR_BOOST = 0.2
-
-_MAX_QUERY_WORDS = 64
-_MAX_QUERY_PAIRS = 24
 _MAX_CACHED_FILTERS = 64
 _MAX_OPEN_TENANTS = 64
 
@@ -70,16 +67,16 @@ class KeywordSearch:
         if versions.is_empty or limit < 1:
             return []
         tenant = self._fresh(versions.tenant_id)
-        query = self._words_query(text, tenant.languages)
-        if query is None:
+        asked = read_keyword_query(text, tenant.languages)
+        if asked.is_empty:
             return []
-        hits = self._search_both(tenant, query, versions, limit)
+        hits = self._search_both(tenant, self._words_query(asked), versions, limit)
         return sorted(hits, key=lambda hit: (-hit.leg_score, hit.passage_key))[:limit]
 
     def matching_words(self, text: str, versions: VersionFilter) -> dict[str, bool]:
         """See StoreReader.matching_words."""
         tenant = self._fresh(versions.tenant_id)
-        words = content_words(text, tenant.languages)[:_MAX_QUERY_WORDS]
+        words = searched_words(text, tenant.languages)
         if versions.is_empty:
             return dict.fromkeys(words, False)
         return {word: self._occurs(word, tenant, versions) for word in words}
@@ -97,34 +94,28 @@ class KeywordSearch:
         ]
         return bool(parts) and bool(self._search_both(tenant, tantivy.Query.boolean_query(parts), versions, 1))
 
-    def _words_query(self, text: str, languages: Sequence[str]) -> tantivy.Query | None:
+    def _words_query(self, asked: KeywordQuery) -> tantivy.Query:
         """Words by how often they are asked for, identifiers as written, and neighbours that stand near each other."""
-        words = content_words(text, languages)[:_MAX_QUERY_WORDS]
-        counts = Counter(split_words(text))
-        parts = [_boost(self._word_query(word, languages), float(max(1, counts[word]))) for word in words]
-        for name in list(dict.fromkeys(find_identifiers(text)))[:_MAX_QUERY_WORDS]:
-            parts.append(_boost(tantivy.Query.term_query(self._schema, "exact", name), EXACT_BOOST))
-        for pair in pairwise(words[: _MAX_QUERY_PAIRS + 1]):
-            stems = [word_forms(word, languages)[:1] for word in pair]
-            if all(stems):
-                near = tantivy.Query.phrase_query(self._schema, "text", [stem for (stem,) in stems], slop=NEAR_WORDS)
-                parts.append(_boost(near, NEAR_BOOST))
-        if not parts:
-            return None
+        schema = self._schema
+        parts = [_boost(self._word_query(forms), times) for forms, times in asked.words]
+        parts += [_boost(tantivy.Query.term_query(schema, "exact", each), EXACT_BOOST) for each in asked.identifiers]
+        for pair in asked.neighbours:
+            near = tantivy.Query.phrase_query(schema, "text", list(pair), slop=NEAR_WORDS)
+            parts.append(_boost(near, NEAR_BOOST))
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
 
-    def _word_query(self, word: str, languages: Sequence[str]) -> tantivy.Query:
+    def _word_query(self, forms: Sequence[str]) -> tantivy.Query:
         """One word in all fields; of its forms in several languages the best one counts, not their sum."""
-        forms = [
+        queries = [
             tantivy.Query.boolean_query(
                 [
                     (tantivy.Occur.Should, _boost(tantivy.Query.term_query(self._schema, field, form), boost))
                     for field, boost in FIELD_BOOSTS.items()
                 ]
             )
-            for form in word_forms(word, languages)
+            for form in forms
         ]
-        return forms[0] if len(forms) == 1 else tantivy.Query.disjunction_max_query(forms)
+        return queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(queries)
 
     def _search_both(
         self, tenant: _TenantIndex, query: tantivy.Query, versions: VersionFilter, limit: int

@@ -12,7 +12,7 @@ import structlog
 import tantivy
 
 from citemesh.store.embedded.changes import read_changed_versions, read_floor, read_state, read_tenants
-from citemesh.store.embedded.database import Database, store_unavailable
+from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.keyword_index import (
     WRITER_HEAP_SIZE_BYTES,
     count_passages,
@@ -22,6 +22,7 @@ from citemesh.store.embedded.keyword_index import (
     read_stamp,
     write_versions,
 )
+from citemesh.store.errors import store_unavailable
 
 _log = structlog.get_logger(__name__)
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from citemesh.store.contract import IndexCounts, Place, VersionFilter
 from citemesh.store.embedded.document_reading import read_sections
 from citemesh.store.labels import canonical_label
-from citemesh.v1.document_pb2 import Section
+from citemesh.store.toc_match import descend
+from citemesh.store.visibility import is_allowed
 from citemesh.v1.evidence_pb2 import Passage
-
-
-def is_allowed(versions: VersionFilter, version_row: int) -> bool:
-    """Whether a version is one of the filter's."""
-    at = bisect_left(versions.version_keys, version_row)
-    return at < len(versions.version_keys) and versions.version_keys[at] == version_row
 
 
 def read_places(
@@ -128,15 +122,6 @@ def read_section(
         (version_row, json.dumps(sorted(wanted))),
     )
     return [Passage.FromString(row[0]) for row in rows]
-
-
-def descend(sections: Sequence[Section], section_ids: Iterable[str]) -> set[str]:
-    """`section_ids` with all sections below them; parents stand before their children."""
-    wanted = set(section_ids)
-    for section in sections:
-        if section.parent_id in wanted:
-            wanted.add(section.section_id)
-    return wanted
 
 
 def count_reached(connection: sqlite3.Connection, versions: VersionFilter) -> IndexCounts:

@@ -9,22 +9,26 @@ from pathlib import Path
 from citemesh.auth.principal import Principal
 from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.store.contract import Hit, IndexCounts, Place, ProfileCounts, SectionHit, Vectors, VersionFilter
+from citemesh.store.document_lists import count_profiles
 from citemesh.store.embedded import document_reading, passage_reading
 from citemesh.store.embedded.changes import read_state
 from citemesh.store.embedded.database import Database
 from citemesh.store.embedded.dense_search import DenseSearch
 from citemesh.store.embedded.encoder_facts import read_encoder
-from citemesh.store.embedded.files import OriginalFiles
 from citemesh.store.embedded.keyword_search import KeywordSearch
-from citemesh.store.embedded.title_match import match_titles
 from citemesh.store.embedded.toc_search import search_sections
-from citemesh.store.embedded.visibility import Visibility, snapshot_name
+from citemesh.store.embedded.visibility import STORE_NAME, Visibility
+from citemesh.store.files import OriginalFiles
+from citemesh.store.title_match import TitleIndex
+from citemesh.store.visibility import snapshot_name
 from citemesh.v1.document_pb2 import Document, DocumentProfile, Section
 from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.question_pb2 import Scope
 from citemesh.v1.retrieval_pb2 import EncoderContract
 
 _MAX_CACHED_COUNTS = 256
+# Over all filters that are kept.
+_MAX_CACHED_TITLES = 400_000
 
 
 class EmbeddedReader:
@@ -39,13 +43,14 @@ class EmbeddedReader:
         # By VersionFilter.key: each question asks for the profile of its scope.
         self._profile_counts: RecentlyUsed[str, ProfileCounts] = RecentlyUsed(_MAX_CACHED_COUNTS)
         self._counts: RecentlyUsed[str, IndexCounts] = RecentlyUsed(_MAX_CACHED_COUNTS)
+        self._titles: RecentlyUsed[str, TitleIndex] = RecentlyUsed(_MAX_CACHED_TITLES, len)
         self._closed = False
 
     def allowed_versions(
         self, principal: Principal, scope: Scope | None = None, as_of: datetime | None = None
     ) -> VersionFilter:
         """See StoreReader."""
-        return self._visibility.allowed_versions(principal, scope, as_of)
+        return self._visibility.view(principal, scope).in_force(as_of)
 
     def permission_version(self, tenant_id: str) -> int:
         """See StoreReader."""
@@ -55,7 +60,7 @@ class EmbeddedReader:
     def index_snapshot(self, tenant_id: str) -> str:
         """See StoreReader."""
         with self._database.snapshot() as connection:
-            return snapshot_name(read_state(connection, tenant_id))
+            return snapshot_name(STORE_NAME, read_state(connection, tenant_id))
 
     def encoder_contract(self) -> EncoderContract | None:
         """See StoreReader."""
@@ -107,8 +112,7 @@ class EmbeddedReader:
         """See StoreReader."""
         counts = self._profile_counts.get(versions.key)
         if counts is None:
-            with self._database.snapshot() as connection:
-                counts = document_reading.count_profiles(connection, versions.version_keys)
+            counts = count_profiles(self.profiles(versions, len(versions.version_keys)))
             self._profile_counts.put(versions.key, counts)
         return counts
 
@@ -165,7 +169,7 @@ class EmbeddedReader:
         self, passage_ids: Sequence[str], principal: Principal, scope: Scope | None = None
     ) -> dict[str, str]:
         """See StoreReader."""
-        readable = self._visibility.readable_versions(principal, scope)
+        readable = self._visibility.view(principal, scope).readable()
         found = self.passages_by_id(passage_ids, readable)
         return {passage_id: passage.content_hash for passage_id, passage in found.items()}
 
@@ -197,8 +201,12 @@ class EmbeddedReader:
 
     def documents_by_title(self, title: str, versions: VersionFilter, limit: int) -> list[str]:
         """See StoreReader."""
-        with self._database.snapshot() as connection:
-            return match_titles(connection, title, versions, limit)
+        titles = self._titles.get(versions.key)
+        if titles is None:
+            with self._database.snapshot() as connection:
+                titles = TitleIndex(document_reading.read_titles(connection, versions.version_keys))
+            self._titles.put(versions.key, titles)
+        return titles.match(title, limit)
 
     def count(self, versions: VersionFilter) -> IndexCounts:
         """See StoreReader."""

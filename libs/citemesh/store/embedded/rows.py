@@ -7,33 +7,28 @@ import sqlite3
 from collections.abc import Sequence
 
 import numpy as np
-from google.protobuf.timestamp_pb2 import Timestamp
 
-from citemesh.rpc.errors import invalid_argument
+from citemesh.store.access import allowed_readers, check_access
+from citemesh.store.completion import find_languages
 from citemesh.store.contract import Vectors
-from citemesh.store.embedded.analysis import stem_words
 from citemesh.store.embedded.quantize import quantize
-from citemesh.store.labels import canonical_label, section_labels
-from citemesh.v1.document_pb2 import AccessPolicy, Document, Section
+from citemesh.store.labels import section_labels
+from citemesh.store.toc_match import title_words
+from citemesh.v1.document_pb2 import AccessPolicy, Section
 from citemesh.v1.evidence_pb2 import Passage
-
-EVERYONE = AccessPolicy()
-EVERYONE.everyone.SetInParent()
 
 
 def write_access(connection: sqlite3.Connection, document_row: int, access: AccessPolicy) -> None:
     """Replace who may read a document."""
-    if access.WhichOneof("access") is None:
-        raise invalid_argument("access", "must say everyone, or name who; an empty set reaches nobody")
+    check_access(access)
     connection.execute(
         "UPDATE documents SET everyone = ?, access = ? WHERE document_row = ?",
         (int(access.HasField("everyone")), access.SerializeToString(), document_row),
     )
     connection.execute("DELETE FROM access_entries WHERE document_row = ?", (document_row,))
-    readers = {f"user:{user}" for user in access.only.users if user}
-    readers.update(f"group:{group}" for group in access.only.groups if group)
     connection.executemany(
-        "INSERT INTO access_entries VALUES (?, ?)", [(document_row, reader) for reader in sorted(readers)]
+        "INSERT INTO access_entries VALUES (?, ?)",
+        [(document_row, reader) for reader in sorted(allowed_readers(access))],
     )
 
 
@@ -47,39 +42,14 @@ def write_sections(
             (version_row, position, section.section_id, section.SerializeToString()),
         )
         row = cursor.lastrowid
-        words = {*stem_words(section.title, language), *stem_words(section.title, "en")}
         connection.executemany(
-            "INSERT INTO section_words VALUES (?, ?, ?)", [(tenant_id, word, row) for word in sorted(words)]
+            "INSERT INTO section_words VALUES (?, ?, ?)",
+            [(tenant_id, word, row) for word in title_words(section, language)],
         )
         connection.executemany(
             "INSERT INTO section_labels VALUES (?, ?, ?)",
             [(tenant_id, label, row) for label in sorted(section_labels(section))],
         )
-
-
-def complete_passages(passages: Sequence[Passage], document: Document, first_number: int) -> list[Passage]:
-    """Copies of `passages` with the fields that the store sets; ordinals and ids count from `first_number`."""
-    completed = []
-    for number, passage in enumerate(passages, first_number):
-        copy = Passage()
-        copy.CopyFrom(passage)
-        copy.passage_id = f"{document.document_id}@{document.document_version}#{number}"
-        copy.document_id = document.document_id
-        copy.document_version = document.document_version
-        copy.ordinal = number
-        copy.title = document.title
-        copy.label = canonical_label(passage.label) if passage.label else ""
-        _copy_time(document, copy, "effective_from_time")
-        _copy_time(document, copy, "effective_to_time")
-        completed.append(copy)
-    return completed
-
-
-def _copy_time(document: Document, passage: Passage, name: str) -> None:
-    passage.ClearField(name)  # type: ignore[arg-type]  # the stub wants a literal name
-    if document.HasField(name):  # type: ignore[arg-type]  # as above
-        time: Timestamp = getattr(passage, name)
-        time.CopyFrom(getattr(document, name))
 
 
 def write_passages(
@@ -109,9 +79,9 @@ def write_passages(
 
 def write_languages(connection: sqlite3.Connection, tenant_id: str, passages: Sequence[Passage]) -> None:
     """Note which languages the tenant's passages are in, so that questions are stemmed for each."""
-    languages = sorted({passage.language for passage in passages if passage.language not in ("", "und")})
     connection.executemany(
-        "INSERT OR IGNORE INTO tenant_languages VALUES (?, ?)", [(tenant_id, language) for language in languages]
+        "INSERT OR IGNORE INTO tenant_languages VALUES (?, ?)",
+        [(tenant_id, language) for language in sorted(find_languages(passages))],
     )
 
 

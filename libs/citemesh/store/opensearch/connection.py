@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterator, Sequence
+import logging
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
 from opensearchpy import OpenSearch
-from opensearchpy.exceptions import ConflictError, NotFoundError, OpenSearchException, TransportError
+from opensearchpy.exceptions import (
+    AuthenticationException,
+    AuthorizationException,
+    ConflictError,
+    NotFoundError,
+    OpenSearchException,
+    SSLError,
+    TransportError,
+)
 
-from citemesh.rpc.errors import ServiceError
+from citemesh.config.load import ConfigurationError
+from citemesh.store.errors import store_unavailable
 from citemesh.store.opensearch.layout import IndexNames
-from citemesh.v1 import errors_pb2
+from citemesh.store.opensearch.settings import StoreSettings, read_settings
+
+MAX_READ: Final = 10_000
+"""So many entries the cluster gives in one answer."""
 
 _READ_TIMEOUT_S: Final = 10.0
-_BULK_TIMEOUT_S: Final = 60.0
 _CHECK_TIMEOUT_S: Final = 2.0
-_BULK_ACTIONS: Final = 250
-_BULK_ATTEMPTS: Final = 6
-_FIRST_WAIT_S: Final = 0.25
-_TOO_MANY_REQUESTS: Final = 429
 
 Source = dict[str, Any]
 
@@ -30,41 +36,36 @@ Source = dict[str, Any]
 class Connection:
     """The cluster behind one address. Safe to use from several threads."""
 
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self.names = IndexNames(parts.path.strip("/") or "citemesh")
-        host = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
-        # Retried by nobody: a write may have happened, and a caller has its own time limit.
-        self.client = OpenSearch([host], timeout=_READ_TIMEOUT_S, max_retries=0, pool_maxsize=16)
+    def __init__(self, settings: StoreSettings) -> None:
+        self.settings = settings
+        self.names = IndexNames(settings.prefix)
+        self.client = _make_client(settings)
         self._closed = False
 
     def search(self, index: str, body: Source) -> list[Source]:
-        """The hits of one search; none where the index does not exist yet.
-
-        Passages are searched for documents that are there, so their index must be: without it nothing can be said.
-        """
+        """The hits of one search. Raises STORE_UNAVAILABLE where the index is missing."""
         with as_store_errors():
-            try:
-                answer = self.client.search(index=index, body=body)
-            except NotFoundError:
-                if index == self.names.passages:
-                    raise store_unavailable("The index of the passages is missing from the cluster.") from None
-                return []
-        return read_hits(answer)
+            return read_hits(self.client.search(index=index, body=body))
 
-    def scan(self, index: str, query: Source, order: str, source: Sequence[str], batch: int = 500) -> Iterator[Source]:
-        """Everything that matches as of now, by `order`, a field without repetition."""
+    def read(self, index: str, query: Source, order: str, fields: Sequence[str]) -> list[Source]:
+        """`fields` of everything that matches, by `order`, a field without repetition.
+
+        One request where it is not much. Fields come from columns: a stored entry is slow to unpack.
+        """
+        body = {"size": MAX_READ, "query": query, "sort": [{order: "asc"}], "track_total_hits": False}
+        hits = self.search(index, body | columns(fields))
+        if len(hits) == MAX_READ:
+            hits = list(self.scan(index, query, order, columns(fields)))
+        return [read_columns(hit) for hit in hits]
+
+    def scan(self, index: str, query: Source, order: str, selected: Source, batch: int = 500) -> Iterator[Source]:
+        """The hits of everything that matches as of now, by `order`, with what `selected` asks for."""
         after: list[Any] = []
         with as_store_errors():
-            try:
-                point = self.client.create_pit(index=index, params={"keep_alive": "2m"})["pit_id"]
-            except NotFoundError:
-                if index == self.names.passages:
-                    raise store_unavailable("The index of the passages is missing from the cluster.") from None
-                return
+            point = self.client.create_pit(index=index, params={"keep_alive": "2m"})["pit_id"]
         try:
             while True:
-                body: Source = {"size": batch, "query": query, "sort": [{order: "asc"}], "_source": list(source)}
+                body: Source = {"size": batch, "query": query, "sort": [{order: "asc"}], **selected}
                 body["pit"] = {"id": point, "keep_alive": "2m"}
                 if after:
                     body["search_after"] = after
@@ -80,11 +81,9 @@ class Connection:
 
     def get(self, index: str, key: str) -> tuple[Source, Source] | None:
         """The newest state of one entry, and the place in the log to write it again on condition of; None: absent."""
-        with as_store_errors():
-            try:
-                found = self.client.get(index=index, id=key)
-            except NotFoundError:
-                return None
+        found = self.find(lambda client: client.get(index=index, id=key))
+        if found is None:
+            return None
         return found["_source"], {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
 
     def put(self, index: str, key: str, source: Source, condition: Source | None, *, refresh: bool) -> Source | None:
@@ -98,37 +97,22 @@ class Connection:
                 return None
         return {"if_seq_no": written["_seq_no"], "if_primary_term": written["_primary_term"]}
 
-    def bulk(self, index: str, entries: Sequence[tuple[str, Source]]) -> None:
-        """Write entries in small requests, waiting where the cluster says that it has too many."""
-        for start in range(0, len(entries), _BULK_ACTIONS):
-            self._bulk_some(index, list(entries[start : start + _BULK_ACTIONS]))
-
-    def _bulk_some(self, index: str, entries: list[tuple[str, Source]]) -> None:
-        for attempt in range(_BULK_ATTEMPTS):
-            lines = [
-                json.dumps(part)
-                for key, source in entries
-                for part in ({"index": {"_index": index, "_id": key}}, source)
-            ]
-            try:
-                with as_store_errors(passed=_TOO_MANY_REQUESTS):
-                    answer = self.client.bulk(body="\n".join(lines) + "\n", request_timeout=_BULK_TIMEOUT_S)
-                results = [item["index"] for item in answer["items"]]
-            except TransportError:
-                results = [{"status": _TOO_MANY_REQUESTS}] * len(entries)
-            failed = [result for result in results if result["status"] >= 300]
-            if any(result["status"] != _TOO_MANY_REQUESTS for result in failed):
-                raise store_unavailable("The cluster refused to store passages: see its log.")
-            entries = [entry for entry, result in zip(entries, results, strict=True) if result["status"] >= 300]
-            if not entries:
-                return
-            time.sleep(_FIRST_WAIT_S * 2**attempt)
-        raise store_unavailable("The cluster is too busy to store passages.")
+    def write(self, index: str, key: str, source: Source) -> None:
+        """Write one entry, whatever it was."""
+        self.run(lambda client: client.index(index=index, id=key, body=source))
 
     def run(self, action: Callable[[OpenSearch], Any]) -> Any:
-        """Any other call; its failure is STORE_UNAVAILABLE."""
+        """Any other call; each failure is STORE_UNAVAILABLE."""
         with as_store_errors():
             return action(self.client)
+
+    def find(self, action: Callable[[OpenSearch], Any]) -> Any | None:
+        """A call for something that need not be there: None where it is not."""
+        with as_store_errors():
+            try:
+                return action(self.client)
+            except NotFoundError:
+                return None
 
     def check(self) -> str | None:
         """Why the cluster cannot be used; None where it can."""
@@ -147,6 +131,41 @@ class Connection:
             self.client.close()
 
 
+def open_connection(environ: Mapping[str, str]) -> Connection:
+    """A connection to the cluster that `environ` names. Raises ConfigurationError."""
+    return Connection(read_settings(environ))
+
+
+def _make_client(settings: StoreSettings) -> OpenSearch:
+    options: dict[str, Any] = {}
+    if settings.host.startswith("https"):
+        try:
+            context = ssl.create_default_context(cafile=None if settings.ca_file is None else str(settings.ca_file))
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigurationError(
+                f"CITEMESH_STORE_CA_FILE: {settings.ca_file} holds no certificate in PEM form."
+            ) from error
+        options["ssl_context"] = context
+    if settings.user:
+        options["http_auth"] = (settings.user, settings.password.get_secret_value())
+    elif settings.api_key.get_secret_value():
+        options["headers"] = {"Authorization": f"ApiKey {settings.api_key.get_secret_value()}"}
+    # It warns of each entry that is not there, which is how a new document looks.
+    logging.getLogger("opensearch").setLevel(logging.ERROR)
+    # Retried by nobody: a write may have happened, and a caller has its own time limit.
+    return OpenSearch([settings.host], timeout=_READ_TIMEOUT_S, max_retries=0, pool_maxsize=16, **options)
+
+
+def columns(fields: Sequence[str]) -> Source:
+    """The part of a search that asks for `fields` and nothing else."""
+    return {"docvalue_fields": list(fields), "stored_fields": "_none_"}
+
+
+def read_columns(hit: Source) -> Source:
+    """The fields of a hit of such a search; each entry has one value of each."""
+    return {name: values[0] for name, values in hit.get("fields", {}).items()}
+
+
 def read_hits(answer: Source) -> list[Source]:
     """The hits of one answer. Raises STORE_UNAVAILABLE where it is partial: what is missing would look absent."""
     if "error" in answer or answer["timed_out"] or answer["_shards"]["failed"]:
@@ -157,17 +176,25 @@ def read_hits(answer: Source) -> list[Source]:
 
 @contextmanager
 def as_store_errors(passed: int = 0) -> Iterator[None]:
-    """Turn the client's failures into STORE_UNAVAILABLE; what is meant for the caller passes."""
+    """Turn each of the client's failures into STORE_UNAVAILABLE, which says what to check; status `passed` passes."""
     try:
         yield
-    except (NotFoundError, ConflictError):
-        raise
     except OpenSearchException as error:
         if passed and isinstance(error, TransportError) and error.status_code == passed:
             raise
-        raise store_unavailable("The document store's cluster cannot be used: see its log and its address.") from error
+        raise store_unavailable(_explain(error)) from error
 
 
-def store_unavailable(message: str) -> ServiceError:
-    """The error of a store that cannot be read or written."""
-    return ServiceError(errors_pb2.ERROR_REASON_STORE_UNAVAILABLE, message)
+def _explain(error: OpenSearchException) -> str:
+    if isinstance(error, NotFoundError):
+        return "An index of the document store is missing from the cluster: run `citemesh doctor`."
+    if isinstance(error, ConflictError):
+        return "Another writer changed the same entry of the document store meanwhile: try again."
+    if isinstance(error, AuthenticationException | AuthorizationException):
+        return (
+            "The document store's cluster refuses this service: check CITEMESH_STORE_USER and CITEMESH_STORE_PASSWORD,"
+            " or CITEMESH_STORE_API_KEY, and what they may do."
+        )
+    if isinstance(error, SSLError):
+        return "The document store's cluster shows a certificate that is not trusted: check CITEMESH_STORE_CA_FILE."
+    return "The document store's cluster cannot be used: check CITEMESH_STORE_URL, and the cluster's log."

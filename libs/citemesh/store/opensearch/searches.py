@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from citemesh.store.analysis import word_forms
 from citemesh.store.contract import Vectors, VersionFilter
-from citemesh.store.embedded.analysis import content_words, find_identifiers, split_words, word_forms
-from citemesh.store.embedded.keyword_search import EXACT_BOOST, FIELD_BOOSTS, NEAR_BOOST, NEAR_WORDS
+from citemesh.store.keyword_query import EXACT_BOOST, FIELD_BOOSTS, NEAR_BOOST, NEAR_WORDS, KeywordQuery
 
-MAX_QUERY_WORDS: Final = 64
-_MAX_QUERY_PAIRS: Final = 24
 # The server takes 65,536 terms in one clause.
 _TERMS_PER_CLAUSE: Final = 50_000
 _EXPLORED: Final = 256
 
 Query = dict[str, Any]
+
+
+def of_tenant(versions: VersionFilter) -> Query:
+    """What every query has beside what it asks for."""
+    return {"term": {"tenant_id": versions.tenant_id}}
 
 
 def within(versions: VersionFilter) -> list[Query]:
@@ -28,7 +29,14 @@ def within(versions: VersionFilter) -> list[Query]:
         for start in range(0, len(keys), _TERMS_PER_CLAUSE)
     ]
     allowed = clauses[0] if len(clauses) == 1 else {"bool": {"should": clauses, "minimum_should_match": 1}}
-    return [{"term": {"tenant_id": versions.tenant_id}}, allowed]
+    return [of_tenant(versions), allowed]
+
+
+def any_of(field: str, values: Sequence[str]) -> Query:
+    """Whatever holds one of `values`; the more and the rarer, the better."""
+    if not values:
+        return {"match_none": {}}
+    return {"bool": {"should": [_term(field, value, 1.0) for value in values], "minimum_should_match": 1}}
 
 
 def filtered(query: Query, versions: VersionFilter) -> Query:
@@ -36,29 +44,28 @@ def filtered(query: Query, versions: VersionFilter) -> Query:
     return {"bool": {"must": [query], "filter": within(versions)}}
 
 
-def words_query(text: str, languages: Sequence[str]) -> Query | None:
-    """Words by how often they are asked for, identifiers as written, and neighbours near each other; None: no words."""
-    words = content_words(text, languages)[:MAX_QUERY_WORDS]
-    counts = Counter(split_words(text))
-    parts = [_word_query(word, languages, float(max(1, counts[word]))) for word in words]
-    for name in list(dict.fromkeys(find_identifiers(text)))[:MAX_QUERY_WORDS]:
-        parts.append(_term("exact", name, EXACT_BOOST))
-    for pair in pairwise(words[: _MAX_QUERY_PAIRS + 1]):
-        stems = [word_forms(word, languages)[:1] for word in pair]
-        if all(stems):
-            phrase = " ".join(stem for (stem,) in stems)
-            parts.append({"match_phrase": {"text": {"query": phrase, "slop": NEAR_WORDS, "boost": NEAR_BOOST}}})
-    return {"bool": {"should": parts, "minimum_should_match": 1}} if parts else None
+def words_query(asked: KeywordQuery) -> Query:
+    """Words by how often they are asked for, identifiers as written, and neighbours near each other."""
+    parts = [_word_query(forms, times) for forms, times in asked.words]
+    parts += [_term("exact", name, EXACT_BOOST) for name in asked.identifiers]
+    for pair in asked.neighbours:
+        near = {"query": " ".join(pair), "slop": NEAR_WORDS, "boost": NEAR_BOOST}
+        parts.append({"match_phrase": {"text": near}})
+    return {"bool": {"should": parts, "minimum_should_match": 1}}
 
 
-def occurs_query(word: str, languages: Sequence[str]) -> Query | None:
-    """Whatever holds `word` in some form; None where it has none."""
-    parts = [_term(field, form, 1.0) for form in word_forms(word, languages) for field in FIELD_BOOSTS]
-    return {"bool": {"should": parts, "minimum_should_match": 1}} if parts else None
+def occurs_query(names: Mapping[str, str], languages: Sequence[str]) -> Query:
+    """Whatever holds one of the words in some form; a hit tells which by the word's name."""
+    parts = [
+        {"bool": {"_name": name, "should": [_term(field, form, 1.0) for form in forms for field in FIELD_BOOSTS]}}
+        for name, word in names.items()
+        if (forms := word_forms(word, languages))
+    ]
+    return {"bool": {"should": parts, "minimum_should_match": 1}} if parts else {"match_none": {}}
 
 
 def exact_query(vector: Vectors, versions: VersionFilter) -> Query:
-    """Compares with each allowed passage; its measure is 1 + cosine."""
+    """Compares with each allowed passage; its measure is (1 + cosine) / 2."""
     parameters = {"field": "vector", "query_value": vector.tolist(), "space_type": "cosinesimil"}
     return {
         "script_score": {
@@ -82,13 +89,13 @@ def graph_query(vector: Vectors, versions: VersionFilter, limit: int) -> Query:
     }
 
 
-def _word_query(word: str, languages: Sequence[str], boost: float) -> Query:
+def _word_query(forms: Sequence[str], boost: float) -> Query:
     """One word in all fields; of its forms in several languages the best one counts, not their sum."""
-    forms = [
+    queries = [
         {"bool": {"should": [_term(field, form, boost * weight) for field, weight in FIELD_BOOSTS.items()]}}
-        for form in word_forms(word, languages)
+        for form in forms
     ]
-    return {"dis_max": {"queries": forms}} if forms else {"match_none": {}}
+    return {"dis_max": {"queries": queries}}
 
 
 def _term(field: str, value: str, boost: float) -> Query:

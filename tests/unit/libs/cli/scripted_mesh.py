@@ -172,6 +172,9 @@ class Documents(documents_pb2_grpc.DocumentsServiceServicer):
 
     async def Get(self, request: Any, context: Any) -> Any:
         await self.script.note("Get", request)
+        versions = [each for each in self.script.documents if each.document_id == request.document_id]
+        if versions:
+            return documents_pb2.GetResponse(document=versions[0], versions=versions)
         raise ServiceError(
             errors_pb2.ERROR_REASON_DOCUMENT_NOT_FOUND, "There is no such document.", document_id=request.document_id
         )
@@ -202,6 +205,7 @@ class Retrieval(retrieval_pb2_grpc.RetrievalServiceServicer):
         response = retrieval_pb2.RetrieveResponse()
         for number in (1, 2, 3):
             passage = evidence_pb2.Passage(passage_id=f"p{number}", title="Travel policy", text=f"text {number}")
+            passage.document_id = f"d{number}"
             response.candidates.add(passage=passage, fused_score=1.0 / number)
         return response
 

@@ -89,6 +89,7 @@ async def test_two_files_that_would_become_one_document_are_refused_before_anyth
         ("ingest", "handbook", "--document-id", "one"),
         ("ingest", "handbook", "--title", "One"),
         ("ingest", "handbook", "--allow", " "),
+        ("ingest", "handbook", "--ray-address", "head:6379"),
         ("ingest", "handbook", "--allow", "hr", "--everyone"),
         ("documents", "delete", "a"),
         ("documents", "set-access", "a"),
@@ -123,7 +124,7 @@ async def test_delete_and_set_access(command: Command, script: Script) -> None:
     ended = await command("documents", "set-access", "a", "--allow", "hr", "--allow-user", "ana", "--json")
     assert ended.json == {"permissionVersion": "7"}
     assert script.requests[-1].access.only.groups == ["hr"]
-    await command("documents", "set-access", "a", "--nobody")
+    await command("documents", "set-access", "a", "--nobody", "--yes")
     assert script.requests[-1].access.WhichOneof("access") == "only"
 
 
@@ -172,3 +173,11 @@ async def test_an_address_where_nobody_listens_is_exit_code_5(tmp_path: Path) ->
     doctor = await run_command("doctor", "--target", "127.0.0.1:1", "--timeout", "3", cwd=tmp_path, environ={})
     assert doctor.code == 5
     assert "does not answer" in doctor.out
+
+
+async def test_closing_a_document_to_everyone_asks_first(command: Command, script: Script) -> None:
+    ended = await command("documents", "set-access", "a", "--nobody")
+    assert ended.code == 2
+    assert "CITEMESH_DOCUMENTS_ADMIN_GROUPS" in ended.err
+    assert "add --yes" in ended.err
+    assert script.requests == []

@@ -69,3 +69,15 @@ async def test_without_a_store_or_a_backup_it_says_so(tmp_path: Path, arguments:
     ended = await command(tmp_path, "store", *arguments)
     assert ended.code == 2
     assert "no document store" in ended.err or "no backup" in ended.err
+
+
+async def test_with_json_stdout_holds_nothing_else(filled: Path) -> None:
+    # A store that logs: its database is damaged.
+    database = filled / "state" / "store" / "documents.sqlite3"
+    for file in database.parent.glob("documents.sqlite3*"):
+        file.unlink()
+    database.write_text("no database" * 1_000)
+    ended = await command(filled, "store", "reindex", "--json")
+    assert ended.code == 5
+    assert ended.out == ""
+    assert "store.failed" in ended.err

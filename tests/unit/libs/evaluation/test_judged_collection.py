@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from citemesh.evaluation.judged_collection import CollectionError, read_collection
-from citemesh.evaluation.retrieval_run import find_spans, store_id
-from citemesh.v1 import evidence_pb2
+from citemesh.evaluation.collection_files import CollectionError
+from citemesh.evaluation.judged_collection import CorpusDocument, digest_documents, read_collection
 
 
 def write_lines(path: Path, *rows: object) -> None:
@@ -68,14 +68,47 @@ def test_what_is_wrong_is_named(folder: Path, tmp_path: Path) -> None:
         read_collection(folder)
 
 
-def test_ids_that_the_mesh_refuses_are_told_apart() -> None:
-    assert store_id("CACM-0001") == "CACM-0001"
-    ids = {store_id(name) for name in ("José", "Jose!", "...x", "a b", "a-b")}
-    assert len(ids) == 5
-    assert all(name.isascii() for name in ids)
+@pytest.mark.parametrize(
+    ("name", "row", "problem"),
+    [
+        ("queries.jsonl", {"_id": "q", "text": "?", "spans": [{"doc_id": "d9", "start": 0, "end": 4}]}, "'d9', which"),
+        ("queries.jsonl", {"_id": "q", "text": "?", "spans": [{"doc_id": "d1", "start": 4, "end": 99}]}, "not within"),
+        ("queries.jsonl", {"_id": "q", "text": "?", "spans": [{"doc_id": "d1", "start": 4}]}, 'needs "doc_id"'),
+        ("queries.jsonl", {"_id": "q", "spans": [{"doc_id": "d1", "start": 0, "end": 4}]}, 'no "text"'),
+        ("queries.jsonl", {"text": "?"}, 'neither "_id" nor "query_id"'),
+        ("queries.jsonl", ["q", "?"], "no JSON object"),
+        ("corpus.jsonl.gz", {"_id": "d1"}, 'no "text"'),
+        ("qrels.jsonl", {"query_id": "q1"}, 'needs "query_id"'),
+        ("qrels.jsonl", {"query_id": "q1", "doc_id": "d1", "rel": "high"}, 'needs "query_id"'),
+    ],
+)
+def test_a_bad_row_is_named(folder: Path, name: str, row: object, problem: str) -> None:
+    write_lines(folder / name, row)
+    with pytest.raises(CollectionError, match=rf"{re.escape(name)}, line 1: .*{re.escape(problem)}"):
+        read_collection(folder)
 
 
-def test_passages_are_found_in_their_text_whatever_the_white_space() -> None:
-    text = "One  two\nthree. Four five."
-    passages = [evidence_pb2.Passage(text="two three."), evidence_pb2.Passage(text="not there")]
-    assert [text[start:end] for start, end in find_spans(text, passages)] == ["two\nthree."]
+@pytest.mark.parametrize("name", ["corpus.jsonl.gz", "queries.jsonl"])
+def test_an_id_stands_for_one_thing(folder: Path, name: str) -> None:
+    row = {"_id": "x", "text": "once"}
+    write_lines(folder / name, row, row)
+    with pytest.raises(CollectionError, match=r"line 2: .*there twice"):
+        read_collection(folder)
+
+
+def test_a_bad_line_of_a_table_is_named(folder: Path) -> None:
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\thigh\n")
+    with pytest.raises(CollectionError, match=r"test\.tsv, line 2"):
+        read_collection(folder)
+
+
+def test_a_corpus_is_known_by_what_it_holds() -> None:
+    one, other = CorpusDocument("a", "Leave", "One."), CorpusDocument("b", "", "Two.")
+    assert digest_documents([one, other]) == digest_documents([other, one])
+    changed = [
+        CorpusDocument("a", "Leave", "One"),
+        CorpusDocument("a", "Leave One.", ""),
+        CorpusDocument("a", "", "One."),
+    ]
+    assert len({digest_documents([each, other]) for each in (one, *changed)}) == 4

@@ -42,6 +42,8 @@ def test_the_retry_policy_is_where_grpc_reads_it() -> None:
     assert "timeout" not in config["methodConfig"][0]
     assert config["loadBalancingConfig"] == [{"round_robin": {}}]
     assert config["healthCheckConfig"] == {"serviceName": ""}
+    ingest = config["methodConfig"][1]
+    assert ingest == {"name": [{"service": "citemesh.v1.DocumentsService", "method": "Ingest"}]}
     assert "healthCheckConfig" not in json.loads(service_config(watch_health=False))
 
 

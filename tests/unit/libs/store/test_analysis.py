@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citemesh.store.embedded.analysis import content_words, find_identifiers, stem_words, word_forms
+from citemesh.store.analysis import content_words, find_identifiers, stem_words, word_forms
 
 
 def test_words_are_stemmed_by_their_language() -> None:

@@ -152,6 +152,25 @@ def test_a_damaged_backup_is_refused_and_leaves_nothing(filled: Path, tmp_path: 
     assert not (tmp_path / "escaped").exists()
 
 
+@pytest.mark.parametrize("target", ["state/store/files/copy", "/proc/copy", "file/copy"])
+def test_a_backup_that_cannot_be_made_names_its_place(filled: Path, tmp_path: Path, target: str) -> None:
+    (tmp_path / "file").touch()
+    place = filled / target.removeprefix("state/") if target.startswith("state/") else tmp_path / target
+    with pytest.raises(BackupError, match="copy"):
+        back_up(filled, place, say_nothing)
+
+
+@pytest.mark.parametrize("change", [{"schema_version": "later"}, {"files": []}])
+def test_a_manifest_that_is_not_whole_restores_nothing(filled: Path, tmp_path: Path, change: dict[str, object]) -> None:
+    backup = tmp_path / "backup"
+    back_up(filled, backup, say_nothing)
+    manifest = json.loads((backup / MANIFEST_NAME).read_text())
+    (backup / MANIFEST_NAME).write_text(json.dumps(manifest | change))
+    with pytest.raises(BackupError, match="no whole"):
+        restore(backup, tmp_path / "new", say_nothing)
+    assert not (tmp_path / "new" / "store").exists()
+
+
 def test_a_rotten_original_is_named_before_it_replaces_a_good_backup(filled: Path, tmp_path: Path) -> None:
     next(path for path in (filled / "store" / "files").rglob("*") if path.is_file()).write_text("rotten")
     with pytest.raises(BackupError, match="damaged"):

@@ -154,6 +154,7 @@ def test_an_index_of_another_database_is_built_anew(state_dir: Path) -> None:
     writer.close()
     for path in (state_dir / "store").glob("documents.sqlite3*"):
         path.unlink()
+    shutil.rmtree(state_dir / "store" / "files")
     writer, reader = open_for_writing(state_dir), open_reader(state_dir)
     put(writer, state_dir, "four")
     assert find(reader) == {"four"}

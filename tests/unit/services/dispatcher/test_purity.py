@@ -43,6 +43,7 @@ ALLOWED = (
     "google.protobuf",
     "citemesh.v1",
     "citemesh.evidence",  # messages made of messages
+    "citemesh.text.citation_marks",  # text made of text
 )
 
 

@@ -130,6 +130,26 @@ def test_pages_without_text_count_as_flagged_where_scans_are_in_scope_and_nothin
     assert [page.page_number for page in proposal.pages] == [1, 2]
 
 
+def test_pages_that_were_read_in_vain_are_not_proposed_again() -> None:
+    def reading(page: int, outcome: document_pb2.PageReadingOutcome.ValueType) -> document_pb2.PageReading:
+        return document_pb2.PageReading(page_number=page, strategy=document_pb2.PARSING_STRATEGY_OCR, outcome=outcome)
+
+    profile = document_pb2.DocumentProfile(
+        document_id="scan",
+        pages_without_text=[1, 2, 3],
+        likely_scanned=True,
+        page_readings=[
+            reading(1, document_pb2.PAGE_READING_OUTCOME_NOTHING_FOUND),
+            reading(2, document_pb2.PAGE_READING_OUTCOME_OUT_OF_TIME),
+        ],
+    )
+    scope = document_pb2.ScopeProfile(document_count=1, profiles=[profile], likely_scanned_count=1)
+    weak = make_history(make_signals(gate=history_pb2.GATE_DECISION_NO_EVIDENCE, claim_count=0))
+    proposal = propose(make_case(scope=scope), weak)
+    assert proposal is not None
+    assert [page.page_number for page in proposal.pages] == [2, 3]
+
+
 def test_words_already_searched_are_no_discovery() -> None:
     proposal = propose(make_case(documents=2), make_history(make_signals(discovered_keywords=["ALARMS "])))
     assert proposal is None

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pytest
+import pytest_asyncio
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
-from citemesh.models.contract import EncoderContract
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits
+from tests.unit.services.documents.serving import Mesh, start
+from tests.unit.services.documents.word_encoder import WordTokenizer
 
 LEFT = 72.0
 WIDTH, HEIGHT = A4
@@ -89,43 +87,15 @@ def sandbox(limits: SandboxLimits, tmp_path: Path) -> ParserSandbox:
     return ParserSandbox(limits, 2, folder)
 
 
-class WordTokenizer:
-    """Counts words and marks as tokens."""
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
-
-
-class WordEncoder:
-    """Vectors by hashed words: texts that share words are near each other; no model is needed."""
-
-    def __init__(self, revision: str = "1") -> None:
-        self.tokenizer = WordTokenizer()
-        self.contract = EncoderContract(
-            model_id="words",
-            revision=revision,
-            query_prefix="",
-            passage_prefix="",
-            dimension_count=32,
-            pooling="mean",
-            normalised=True,
-            metric="cosine",
-            max_token_count=256,
-        )
-
-    def encode_passages(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        vectors = np.full((len(texts), 32), 1e-3, dtype=np.float32)
-        for row, text in enumerate(texts):
-            for word in re.findall(r"\w+", text.casefold()):
-                vectors[row, zlib.crc32(word.encode()) % 32] += 1
-        unit: npt.NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return unit
-
-    def encode_canaries(self) -> npt.NDArray[np.float32]:
-        return self.encode_passages(["one canary", "two canaries", self.contract.revision])
-
-
 @pytest.fixture
 def count_tokens() -> Callable[[Sequence[str]], list[int]]:
     """The splitter's counter in tests."""
     return WordTokenizer().count_tokens
+
+
+@pytest_asyncio.fixture
+async def mesh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Mesh]:
+    """The running service."""
+    started = await start(monkeypatch, tmp_path / "state")
+    yield started
+    await started.service.close()

@@ -39,12 +39,11 @@ SCANNED = {
 }
 
 
-async def profile(sandbox: ParserSandbox, path: Path, password: str) -> tuple[DocumentProfile, bool]:
-    """The profile, and whether the file is said to be encrypted."""
+async def profile(sandbox: ParserSandbox, path: Path, password: str) -> DocumentProfile:
+    """The profile of a file."""
     document = await sandbox.parse(path, path.name, password)
     tree = build_sections(document)
-    made = make_profile(document, has_usable_toc=tree.has_usable_toc, toc_entry_count=tree.toc_entry_count)
-    return made, any(note.startswith("encrypted") for note in document.notes)
+    return make_profile(document, has_usable_toc=tree.has_usable_toc, toc_entry_count=tree.toc_entry_count)
 
 
 def work_s() -> float:
@@ -72,14 +71,14 @@ async def check(sandbox: ParserSandbox, folder: Path, row: dict[str, Any]) -> li
             wanted = RefusalReason.EMPTY if not row["bytes"] else RefusalReason.UNREADABLE
             return [] if refused.reason == wanted else [f"{name}: refused for {refused.reason}"]
         return [f"{name}: read, though no page can be"]
-    found, encrypted = await profile(sandbox, path, row.get("password", ""))
+    found = await profile(sandbox, path, row.get("password", ""))
     usable = USABLE.get(name, False)
     got = {
         "pages": found.page_count,
         "outline entries": found.toc_entry_count,
         "usable": found.has_usable_toc if usable is not None else None,
         "scanned": found.likely_scanned,
-        "encrypted": encrypted,
+        "encrypted": found.encrypted,
         "without text": len(found.pages_without_text),
     }
     want = {

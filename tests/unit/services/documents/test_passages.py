@@ -51,6 +51,16 @@ def test_short_sections_are_one_passage_with_their_heading(tmp_path: Path, count
     assert passages[0].content_hash == hash_text(passages[0].text)
 
 
+def test_a_passage_names_the_printed_label_of_its_first_page(count_tokens: Count) -> None:
+    pages = [Page(1, 595, 842, 90, label="iv"), Page(2, 595, 842, 90)]
+    blocks = [Block(BlockKind.PARAGRAPH, [Line(SENTENCE * 12, number)]) for number in (1, 2)]
+    passages = split(ParsedDocument("pdf", pages=pages, blocks=blocks), count_tokens)
+    assert [(p.page_first, p.page_label) for p in passages] == [(1, "iv"), (2, "")]
+    assert not split(ParsedDocument("text", blocks=[Block(BlockKind.PARAGRAPH, [Line(SENTENCE)])]), count_tokens)[
+        0
+    ].page_label
+
+
 def test_long_paragraphs_are_cut_between_sentences(tmp_path: Path, count_tokens: Count) -> None:
     passages = split(from_markdown(tmp_path, SENTENCE * 40), count_tokens)
     assert len(passages) > 3

@@ -15,7 +15,7 @@ from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents.scanned import name_pages, ocr_is_installed
 from tests.unit.services.documents.conftest import NewPdf
 from tests.unit.services.documents.scans import draw_text, write_scan
-from tests.unit.services.documents.test_service import ADA, Mesh, start
+from tests.unit.services.documents.serving import ADA, Mesh, start
 
 FIRST = ("The first page tells of lamps", "and of the oil for them.")
 SECOND = ("The second page tells of ropes", "and of nothing else at all.")
@@ -25,15 +25,8 @@ needs_ocr = pytest.mark.skipif(not ocr_is_installed(), reason="the extra `ocr` i
 
 
 @pytest_asyncio.fixture
-async def mesh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Mesh]:
-    started = await start(monkeypatch, tmp_path / "state")
-    yield started
-    await started.service.close()
-
-
-@pytest_asyncio.fixture
 async def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Mesh]:
-    """A service that spends no time on OCR at ingest, and then is given some."""
+    """A service that does no OCR at ingest, and then is told to."""
     started = await start(monkeypatch, tmp_path / "hurried", CITEMESH_DOCUMENTS_PARSE_OCR_S="0")
     yield started
     await started.service.close()
@@ -65,7 +58,7 @@ async def test_unread_pages_are_read_when_asked_for_and_only_those(
     hurried: Mesh, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     document = (await hurried.ingest(scan(tmp_path), "a.pdf")).document
-    assert list(document.warnings) == ["pages 1, 3: a picture without text, not read in the time allowed"]
+    assert list(document.warnings) == ["pages 1, 3: a picture without text, not read: OCR is switched off"]
     await hurried.service.close()
     patient = await start(monkeypatch, hurried.state_dir)
     first = await patient.call("Reparse", pb.ReparseRequest(document_id="a", page_numbers=[3]))
@@ -98,8 +91,7 @@ async def test_a_page_with_text_is_read_as_a_picture_when_asked_for_by_name(mesh
 async def test_without_ocr_the_pages_are_reported_unread(
     mesh: Mesh, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for module in ("reading", "scanned", "reparse"):
-        monkeypatch.setattr(f"services.documents.{module}.ocr_is_installed", lambda: False)
+    monkeypatch.setattr("services.documents.scanned.ocr_is_installed", lambda: False)
     document = (await mesh.ingest(scan(tmp_path), "a.pdf")).document
     assert list(document.warnings) == ["pages 1, 3: a picture without text, not read: OCR is not installed"]
     assert document.passage_count == 1

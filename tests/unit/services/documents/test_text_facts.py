@@ -9,13 +9,14 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citemesh.files.ids import derive_id
 from citemesh.rpc.errors import ServiceError
 from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals, ParsingStrategy
 from citemesh.v1.documents_pb2 import IngestHeader
 from citemesh.v1.evidence_pb2 import Passage
 from services.documents.encoding import text_to_encode
 from services.documents.fingerprints import simhash
-from services.documents.headers import check_header, derive_id, title_from_name
+from services.documents.headers import check_header, title_from_name
 from services.documents.language import tell_language
 from services.documents.parsing.blocks import Block, BlockKind, Line, Page, ParsedDocument
 from services.documents.profile import make_profile

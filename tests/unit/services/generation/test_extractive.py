@@ -293,3 +293,12 @@ def test_the_same_request_gives_the_same_answer(answer: Answer) -> None:
     assert answer(request).SerializeToString(deterministic=True) == answer(request).SerializeToString(
         deterministic=True
     )
+
+
+def test_a_number_in_brackets_of_the_text_is_no_citation(answer: Answer) -> None:
+    text = "The cafeteria opens at nine in the morning. [2] [E1]"
+    made = answer(make_request("When does the cafeteria open in the morning?", text))
+    assert made.text.startswith("The cafeteria opens at nine in the morning.")
+    assert made.text.count("[") == len(made.claims)
+    for claim in made.claims:
+        assert claim.citations[0].quote in text

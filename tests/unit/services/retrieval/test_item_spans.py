@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from services.retrieval.item_spans import (
     Run,
+    find_code_runs,
     find_enumerated_runs,
+    find_enumerating_sentences,
     find_named_runs,
     find_row_run,
     split_inline,
@@ -79,6 +81,28 @@ def test_rows_of_a_table_without_its_header() -> None:
     text = "name  size\na  1\nb  2"
     assert longest(text, find_row_run(text, has_header=True, smallest=2)) == ["a  1", "b  2"]
     assert len(longest(text, find_row_run(text, has_header=False, smallest=2))) == 3
+
+
+def test_entries_of_a_block_of_code_that_begin_alike() -> None:
+    text = "Flags removed\n```diff\n--one 1\n  the first\n--two 2\n```\nMore."
+    (run,) = find_code_runs(text)
+    assert items(text, run) == ["--one 1\n  the first", "--two 2"]
+    for program in ("x = 1\ny = 2", "def a():\n  pass\ndef b():\n  pass"):
+        assert not list(find_code_runs(f"```\n{program}\n```"))
+    assert not list(find_code_runs("Nothing."))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Red, green and blue are sold.", ["Red", "green", "blue"]),
+        ("It supports red, dark green, or blue.", ["red", "dark green", "blue"]),
+        ("Red and green are sold.", []),
+        ("When it rains hard on all of the hills, the keeper stays, and people who come by are asked in.", []),
+    ],
+)
+def test_sentences_that_enumerate(text: str, expected: list[str]) -> None:
+    assert [each for run in find_enumerating_sentences(text) for each in items(text, run)] == expected
 
 
 def test_a_list_within_a_sentence() -> None:

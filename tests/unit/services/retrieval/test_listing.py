@@ -134,6 +134,43 @@ def test_rows_and_inline_lists(library: Library) -> None:
     assert texts(response) == ["cages", "pools", "halls"]
 
 
+def test_sentences_that_enumerate(library: Library) -> None:
+    library.add("pump", ["The pump is blue. Oil, clean water and thin syrup are pumped. It weighs 4 kg."])
+    assert texts(list_items(library, "Which liquids are pumped?", ["pump@1#0"])) == ["Oil", "clean water", "thin syrup"]
+    library.add("door", ["The door accepts cards, round keys and tokens."])
+    assert texts(list_items(library, "What does the door accept?", ["door@1#0"])) == ["cards", "round keys", "tokens"]
+
+
+def test_what_announces_the_things_asked_for_wins_over_words_here_and_there(library: Library) -> None:
+    table = "The following table sums up the relief valves.\n| valve | bar |\n|---|---|\n| R1 | 2 |\n| R2 | 3 |"
+    library.add(
+        "valves",
+        [
+            "A closed valve in a release means:\n- The valve may leak in a release.\n- The valve stays shut.",
+            make_passage(table, kind=evidence_pb2.PASSAGE_KIND_TABLE),
+        ],
+    )
+    response = list_items(library, "Which relief valves can I open in this release?", ["valves@1#0", "valves@1#1"])
+    assert texts(response) == ["| R1 | 2 |", "| R2 | 3 |"]
+
+
+def test_an_item_that_is_printed_twice_is_one(library: Library) -> None:
+    library.add("twice", ["Kinds of rope:\n- hemp\n- silk\n- Hemp."])
+    assert texts(list_items(library, "Which kinds of rope are there?", ["twice@1#0"])) == ["hemp", "silk"]
+
+
+def test_lists_of_several_documents_that_are_announced_alike_are_one(library: Library) -> None:
+    library.add("north", ["Harbours served:\n- Ord\n- Vik"])
+    library.add("south", ["Harbours served:\n- Vik\n- Sund"])
+    library.add("east", ["Ships in use:\n- Alma\n- Bera"])
+    anchors = ["north@1#0", "south@1#0", "east@1#0"]
+    question = "Which harbours are served?"
+    wide = list_items(library, question, anchors, scope=retrieval_pb2.LISTING_SCOPE_DOCUMENT)
+    assert texts(wide) == ["Ord", "Vik", "Sund"]
+    assert {item.passage_id for item in wide.items} == {"north@1#0", "south@1#0"}
+    assert texts(list_items(library, question, anchors)) == ["Ord", "Vik"]
+
+
 def test_too_few_and_too_many_are_said(library: Library) -> None:
     library.add("short", ["There are four reasons for rest:\n- sleep\n- food"])
     response = list_items(library, "What reasons for rest are there?", ["short@1#0"])

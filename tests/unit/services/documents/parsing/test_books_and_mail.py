@@ -104,6 +104,7 @@ def test_headers_body_attachments_and_attached_messages(tmp_path: Path) -> None:
     assert "Angebot ü.pdf (application/pdf, 3 KiB)" in texts
     assert texts[-1] == "Two barrels."
     assert document.notes == ["attached to the message and not read: Angebot ü.pdf (application/pdf, 3 KiB)"]
+    assert document.attachments == ["Angebot ü.pdf"]
 
 
 def test_a_message_in_html_alone_is_read(tmp_path: Path) -> None:

@@ -73,7 +73,9 @@ def test_attached_files_are_named(pdf: NewPdf) -> None:
     with_files = path.with_name("b.pdf")
     document.save(with_files)
     document.close()
-    assert read(with_files).notes == ['2 attached files, named but not read: "map.png", "readings.xlsx"']
+    found = read(with_files)
+    assert found.notes == ['2 attached files, named but not read: "map.png", "readings.xlsx"']
+    assert found.attachments == ["map.png", "readings.xlsx"]
     assert read(path).notes == []
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.documents.parsing.blocks import Block, BlockKind, Line, Page, ParsedDocument
+from services.documents.parsing.blocks import Block, BlockKind, Line, OcrOutcome, Page, ParsedDocument
 from services.documents.parsing.ocr import PageTimeoutError, ReadLine, ReadPicture, ScanReader, load_scan_reader
 from services.documents.parsing.ocr_words import Picture, PlacedWord
 from services.documents.parsing.pdf import parse_pdf
@@ -81,7 +81,7 @@ def test_pages_are_read_while_there_is_time_and_the_others_are_named(tmp_path: P
     scans = read_scans(document, ScanJob(slow, range(1, 6), 25.0), lambda: slow.now)
     document.close()
     assert sorted(scans.lines) == [1, 2]
-    assert scans.unread == [3, 4, 5]
+    assert [scans.outcomes[page] for page in (3, 4, 5)] == [OcrOutcome.NOT_BEGUN] * 3
     assert slow.now == 20.0  # the third page would not have fitted, so it was not begun
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from services.documents.parsing import sandbox as sandbox_module
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
-from services.documents.parsing.request import RenderRequest
+from services.documents.parsing.request import BEGUN_PAGE_NAME, RenderRequest
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits
 from tests.unit.services.documents.conftest import NewPdf
 
@@ -122,6 +122,15 @@ async def test_a_crash_is_told_in_words(
     refusal = await refuse(sandbox, tmp_path / "a")
     assert refusal.reason is RefusalReason.CRASHED
     assert "Error" not in refusal.message
+
+
+@pytest.mark.parametrize(("noted", "page_number"), [("7", 7), ("no number", 0)])
+async def test_the_page_that_ended_the_parser_is_told(
+    monkeypatch: pytest.MonkeyPatch, sandbox: ParserSandbox, tmp_path: Path, noted: str, page_number: int
+) -> None:
+    note = f"pathlib.Path(os.environ['TMPDIR'], {BEGUN_PAGE_NAME!r}).write_text({noted!r})"
+    run_instead(monkeypatch, f"import os, pathlib\ndef act(job):\n    {note}\n    os.kill(os.getpid(), 11)")
+    assert (await refuse(sandbox, tmp_path / "a")).page_number == page_number
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,123 @@
+"""Who may read what, in every way to read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citemesh.auth.principal import Principal
+from citemesh.rpc.errors import ServiceError
+from citemesh.store.contract import StoreReader, StoreWriter
+from citemesh.v1 import document_pb2, errors_pb2, question_pb2
+from tests.contract.store.library import (
+    ANNA,
+    HANNA,
+    OTHER_TENANT,
+    documents,
+    everyone,
+    found,
+    make_passage,
+    nearest,
+    only,
+    put,
+)
+
+
+def test_tenants_do_not_see_each_other(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:
+    put(writer, tmp_path, "policy", ["Travel of acme."])
+    put(writer, tmp_path, "policy", ["Travel of umbrella."], tenant_id="umbrella")
+    assert found(reader, ANNA, "travel") == {"Travel of acme."}
+    assert nearest(reader, OTHER_TENANT, "Travel of acme.") == ["Travel of umbrella."]
+    (mine,) = reader.document_passages(reader.allowed_versions(ANNA), "policy")
+    theirs = reader.allowed_versions(OTHER_TENANT)
+    assert reader.passages_by_id([mine.passage_id], theirs)[mine.passage_id].text == "Travel of umbrella."
+    assert reader.count(theirs).passage_count == 1
+
+
+@pytest.mark.parametrize(
+    ("access", "principal", "readable"),
+    [
+        (everyone(), ANNA, True),
+        (everyone(), Principal("acme", "", frozenset()), True),
+        (only("hr"), ANNA, False),
+        (only("hr"), HANNA, True),
+        (only(users=["anna"]), ANNA, True),
+        (only(users=["anna"]), HANNA, False),
+        (only("anna"), ANNA, False),  # a group of the same name is not the user
+        (only(users=["hr"]), HANNA, False),
+        (only(), HANNA, False),
+        (only("", users=[""]), Principal("acme", "", frozenset({""})), False),
+    ],
+)
+def test_access_holds_in_every_way_to_read(
+    writer: StoreWriter,
+    reader: StoreReader,
+    tmp_path: Path,
+    access: document_pb2.AccessPolicy,
+    principal: Principal,
+    readable: bool,
+) -> None:
+    section = document_pb2.Section(section_id="s1", level=1, number="1", title="Salary")
+    passage = make_passage("Salary bands.", section="s1", label="table 1")
+    put(writer, tmp_path, "pay", [passage], access=access, sections=[section], title="Salary bands")
+    versions = reader.allowed_versions(principal)
+    assert versions.is_empty != readable
+    assert bool(found(reader, principal, "salary")) == readable
+    assert bool(nearest(reader, principal, "Salary bands.")) == readable
+    assert bool(reader.toc_search("salary", versions, 5)) == readable
+    assert bool(reader.passages_by_id(["pay@1#0"], versions)) == readable
+    assert bool(reader.passages_by_label(["table 1", "section 1"], versions)) == readable
+    assert bool(reader.section_passages(versions, "pay", ["s1"])) == readable
+    assert bool(reader.document_passages(versions, "pay")) == readable
+    assert bool(reader.documents_by_title("salary bands", versions, 5)) == readable
+    assert bool(reader.passages_not_in_force(["pay@1#0"], principal)) == readable
+    assert reader.matching_words("salary", versions) == {"salary": readable}
+    assert reader.count(versions).document_count == int(readable)
+    assert reader.profile_counts(versions).document_count == int(readable)
+    assert bool(reader.list_documents(principal)[0]) == readable
+    assert (reader.get_document(principal, "pay") is not None) == readable
+    assert bool(reader.sections(principal, "pay", 1)) == readable
+    assert (reader.original_file(principal, "pay", 1) is not None) == readable
+
+
+def test_a_revoke_holds_in_the_next_request(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:
+    put(writer, tmp_path, "pay", ["Salary bands."])
+    before = reader.allowed_versions(ANNA)
+    assert found(reader, ANNA, "salary")
+    permission_version = writer.set_access("acme", "pay", only("hr"))
+    after = reader.allowed_versions(ANNA)
+    assert after.is_empty
+    assert after.key != before.key
+    assert after.permission_version == permission_version == reader.permission_version("acme")
+    assert permission_version > before.permission_version
+    assert found(reader, ANNA, "salary") == set()
+    assert nearest(reader, ANNA, "Salary bands.") == []
+    writer.set_access("acme", "pay", everyone())
+    assert found(reader, ANNA, "salary")
+
+
+def test_access_must_be_said(writer: StoreWriter, tmp_path: Path) -> None:
+    put(writer, tmp_path, "pay", ["Salary bands."])
+    with pytest.raises(ServiceError) as raised:
+        writer.set_access("acme", "pay", document_pb2.AccessPolicy())
+    assert raised.value.reason == errors_pb2.ERROR_REASON_INVALID_FIELD
+    with pytest.raises(ServiceError) as raised:
+        writer.set_access("acme", "unknown", everyone())
+    assert raised.value.reason == errors_pb2.ERROR_REASON_DOCUMENT_NOT_FOUND
+
+
+def test_a_scope_narrows_and_an_empty_one_is_refused(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        put(writer, tmp_path, name, [f"Shared word, {name}."])
+    versions = reader.allowed_versions(ANNA, documents("one", "two", "unknown"))
+    hits = reader.keyword_search("shared", versions, 10)
+    assert {each.document_id for each in reader.passages_by_key([h.passage_key for h in hits], versions).values()} == {
+        "one",
+        "two",
+    }
+    assert reader.allowed_versions(ANNA, documents("unknown")).is_empty
+    for wrong in (question_pb2.Scope(), documents()):
+        with pytest.raises(ServiceError) as raised:
+            reader.allowed_versions(ANNA, wrong)
+        assert raised.value.reason == errors_pb2.ERROR_REASON_INVALID_FIELD
