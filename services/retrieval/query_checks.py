@@ -59,8 +59,8 @@ def check_retrieve(request: RetrieveRequest) -> None:
 def check_follow_references(request: FollowReferencesRequest) -> None:
     """Raise INVALID_FIELD for a FollowReferences request that cannot be answered."""
     problems: _Problems = []
-    if not request.references:
-        problems.append(("references", "must not be empty"))
+    if not request.references and not request.from_passage_ids:
+        problems.append(("references", "must not be empty where from_passage_ids is"))
     if len(request.references) > MAX_REFERENCES:
         problems.append(("references", f"must hold at most {MAX_REFERENCES}"))
     for place, reference in enumerate(request.references):

@@ -14,8 +14,9 @@ from citemesh.v1 import question_pb2
 from citemesh.v1.evidence_pb2 import Candidate, Passage
 from citemesh.v1.question_pb2 import Reference
 from citemesh.v1.retrieval_pb2 import FollowReferencesRequest, FollowReferencesResponse
+from services.retrieval.named_documents import TitleBook, TitleBooks
 from services.retrieval.places_of_label import has_caption, label_alternatives, stands_at
-from services.retrieval.query_checks import check_follow_references, read_time
+from services.retrieval.query_checks import MAX_REFERENCES, check_follow_references, read_time
 
 _MIN_PASSAGES_PER_REFERENCE = 3
 # Each step asks the store; what is reached may refer to hundreds of places.
@@ -45,9 +46,10 @@ class _Walk:
 class ReferenceFollower:
     """The domain call behind FollowReferences."""
 
-    def __init__(self, store: StoreReader, default_passage_count: int) -> None:
+    def __init__(self, store: StoreReader, default_passage_count: int, max_titled_document_count: int = 5_000) -> None:
         self._store = store
         self._default_passage_count = default_passage_count
+        self._books = TitleBooks(store, max_titled_document_count)
 
     def follow(self, request: FollowReferencesRequest, principal: Principal) -> FollowReferencesResponse:
         """The places that the references name, as far as `principal` may read them. Raises INVALID_FIELD."""
@@ -57,7 +59,13 @@ class ReferenceFollower:
         versions = self._store.allowed_versions(principal, scope, as_of)
         limit = request.max_passages or self._default_passage_count
         walk = _Walk()
-        steps = self._first_steps(request, versions)
+        found = self._store.passages_by_id(request.from_passage_ids, versions)
+        origins = [found[each] for each in request.from_passage_ids if each in found]
+        if request.references:
+            steps = _named_steps(request.references, origins)
+        else:
+            book = self._books.open(principal, scope, as_of, versions)
+            steps = [step for origin in origins for step in _own_steps(origin, book)][:MAX_REFERENCES]
         for hop in range(1, (request.max_hops or 1) + 1):
             per_reference = max(_MIN_PASSAGES_PER_REFERENCE, limit // max(1, len(steps)))
             reached: list[Passage] = []
@@ -68,21 +76,6 @@ class ReferenceFollower:
             steps = list(islice(_next_steps(reached, walk), _MAX_STEPS_PER_HOP))
         candidates = list(walk.candidates.values())[:limit]
         return FollowReferencesResponse(candidates=candidates, unresolved_references=walk.unresolved)
-
-    def _first_steps(self, request: FollowReferencesRequest, versions: VersionFilter) -> list[_Step]:
-        found = self._store.passages_by_id(request.from_passage_ids, versions)
-        origins = [found[each] for each in request.from_passage_ids if each in found]
-        documents = tuple(dict.fromkeys(origin.document_id for origin in origins))
-        steps = []
-        for reference in request.references:
-            holder = _find_holder(reference, origins)
-            if holder is None:
-                steps.append(_Step(reference, documents))
-            else:
-                # The document that holds the words comes first.
-                ordered = tuple(dict.fromkeys((holder.document_id, *documents)))
-                steps.append(_Step(reference, ordered, (holder.passage_id,)))
-        return steps
 
     def _take(self, step: _Step, versions: VersionFilter, walk: _Walk, hop: int, limit: int) -> list[Passage]:
         """Passages that a step newly reaches; they are noted in `walk`, or else the reference as unresolved."""
@@ -155,6 +148,37 @@ class ReferenceFollower:
             titles = (self._store.documents_by_title(name, versions, 1) for name in names if name.strip())
             documents = tuple(next((each for each in titles if each), ()))
         return [passage for each in documents[:1] for passage in self._store.document_passages(versions, each)]
+
+
+def _named_steps(references: Sequence[Reference], origins: Sequence[Passage]) -> list[_Step]:
+    """References as asked for; those that a passage holds are looked for in its document first."""
+    documents = tuple(dict.fromkeys(origin.document_id for origin in origins))
+    steps = []
+    for reference in references:
+        holder = _find_holder(reference, origins)
+        if holder is None:
+            steps.append(_Step(reference, documents))
+        else:
+            ordered = tuple(dict.fromkeys((holder.document_id, *documents)))
+            steps.append(_Step(reference, ordered, (holder.passage_id,)))
+    return steps
+
+
+def _own_steps(origin: Passage, book: TitleBook) -> Iterable[_Step]:
+    """The references that a passage holds, then the other documents that it names by title."""
+    for reference in origin.references:
+        yield _Step(reference, (origin.document_id,), (origin.passage_id,))
+    for named in book.find(origin.text):
+        if origin.document_id in named.document_ids:
+            continue
+        for document_id in named.document_ids:
+            reference = Reference(
+                kind=question_pb2.REFERENCE_KIND_DOCUMENT,
+                label=f"document {document_id}",
+                surface=named.surface,
+                document_id=document_id,
+            )
+            yield _Step(reference, (document_id,), (origin.passage_id,))
 
 
 def _next_steps(reached: Sequence[Passage], walk: _Walk) -> Iterable[_Step]:

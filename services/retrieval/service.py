@@ -57,7 +57,7 @@ class RetrievalService:
             store,
             name,
             Search(store, self._runner, self._guard, settings, measures),
-            ReferenceFollower(store, settings.default_reference_passage_count),
+            ReferenceFollower(store, settings.default_reference_passage_count, settings.max_titled_document_count),
             Lister(store),
         )
 

@@ -21,6 +21,9 @@ class RetrievalSettings(BaseSettings):
     default_reference_passage_count: int = Field(default=12, ge=1, le=100)
     """Passages that FollowReferences returns where the request does not say."""
 
+    max_titled_document_count: int = Field(default=5_000, ge=0)
+    """Readable documents up to which a document named by its title in a passage is followed; 0: never."""
+
     leg_hit_count: int = Field(default=100, ge=1, le=1000)
     """Hits taken from a leg for one query."""
 

@@ -26,7 +26,6 @@ from citemesh.rpc.calls import call
 from citemesh.v1 import (
     activation_pb2,
     evidence_pb2,
-    question_pb2,
     rerank_pb2,
     rerank_pb2_grpc,
     retrieval_pb2,
@@ -45,9 +44,6 @@ DEPTH: Final = 100
 RERANK_DEPTH: Final = 50
 SOURCE_COUNT: Final = 5
 """So many of the first passages have their references followed: they keep their places, what is reached comes next."""
-
-MAX_REFERENCES: Final = 20
-"""What one call takes."""
 
 _LEGS: Final = {
     KEYWORD: (activation_pb2.PATTERN_KEYWORD,),
@@ -112,17 +108,11 @@ async def search_all(
 
 
 async def follow_references(retrieval: RetrievalServiceAsyncStub, passages: Passages) -> Passages:
-    """The first passages, then the places that they refer to, then the others."""
+    """The first passages, then the places and documents that they refer to, then the others."""
     sources, rest = passages[:SOURCE_COUNT], passages[SOURCE_COUNT:]
-    references: dict[str, question_pb2.Reference] = {}
-    for reference in (each for source in sources for each in source.references):
-        references.setdefault(reference.label or reference.surface, reference)
-    if not references:
+    if not sources:
         return passages
-    request = retrieval_pb2.FollowReferencesRequest(
-        references=list(references.values())[:MAX_REFERENCES],
-        from_passage_ids=[source.passage_id for source in sources],
-    )
+    request = retrieval_pb2.FollowReferencesRequest(from_passage_ids=[source.passage_id for source in sources])
     response = await call(retrieval.FollowReferences, request, timeout=_TIMEOUT_S)
     reached = [candidate.passage for candidate in response.candidates]
     return list({each.passage_id: each for each in (*sources, *reached, *rest)}.values())

@@ -355,7 +355,7 @@ class FollowReferencesRequest(message.Message):
     """Passages to return, 1 to 100; 0: the setting's."""
     @builtins.property
     def references(self) -> containers.RepeatedCompositeFieldContainer[question_pb2.Reference]:
-        """The references; at most 20."""
+        """The references; at most 20. None: those that the passages hold, and the other documents that they name by title."""
 
     @builtins.property
     def from_passage_ids(self) -> containers.RepeatedScalarFieldContainer[builtins.str]:

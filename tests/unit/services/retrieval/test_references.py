@@ -98,6 +98,32 @@ def test_a_document_is_reached_by_its_title(manual: Library) -> None:
     assert texts(follow(manual, reference, origins=("manual@1#0",))) == ["Sizes of others."]
 
 
+def test_without_references_those_of_the_passages_are_followed(manual: Library) -> None:
+    manual.add("guide", [make_passage("As Table 3 of the valve manual.", references=[refer("section 9")])])
+    response = follow(manual, origins=("guide@1#0", "manual@1#0"))
+    assert texts(response) == ["Sizes of others.", "Sizes; see Section 2."]
+    named, label = response.candidates
+    assert named.reached_by.kind == question_pb2.REFERENCE_KIND_DOCUMENT
+    assert (named.reached_by.surface, named.reached_by.document_id) == ("valve manual", "other")
+    assert list(named.hop_passage_ids) == ["guide@1#0"]
+    assert label.reached_by.label == "table 3"
+    assert [reference.label for reference in response.unresolved_references] == ["section 9"]
+
+
+def test_a_document_named_by_title_is_not_reached_without_access(library: Library) -> None:
+    library.add("open", ["As the Salary Bands say."])
+    library.add("bands", ["Secret."], title="Salary Bands", groups=["hr"])
+    closed = follow(library, origins=("open@1#0",))
+    assert not closed.candidates
+    assert not closed.unresolved_references
+    assert texts(follow(library, origins=("open@1#0",), principal=HANNA)) == ["Secret."]
+
+
+def test_a_document_does_not_name_itself(library: Library) -> None:
+    library.add("leave", ["This Leave Policy holds from May."], title="Leave Policy")
+    assert not follow(library, origins=("leave@1#0",)).candidates
+
+
 def test_access_holds_at_every_hop(library: Library) -> None:
     library.add("open", [make_passage("See § 77.1.", references=[refer("section 77.10.1")])])
     library.add(
