@@ -9,6 +9,7 @@ from typing import Final
 from citemesh.text.sentences import cut_sentences
 from citemesh.text.stems import stem
 from citemesh.v1.answer_pb2 import Verdict
+from services.validation.held_values import HeldDates, HeldQuantities
 from services.validation.labels import Place, find_label_fault, mask_labels
 from services.validation.quantities import Quantity, find_dates, find_quantities
 from services.validation.words import content_stems, fold
@@ -108,20 +109,20 @@ def find_disagreement(claim: str, quote: str, place: Place, dates_in_force: str 
 
 
 def _compare_dates(claim: str, context: str) -> Disagreement | None:
-    held = find_dates(context)
+    held = HeldDates(find_dates(context))
     for date in find_dates(claim):
-        if not any(date.agrees(other) for other in held):
+        if not held.agree(date):
             verdict = Verdict.VERDICT_CONTRADICTED if held else Verdict.VERDICT_UNSUPPORTED
             return Disagreement(verdict, f'The date "{date.surface}" is not in the cited words.')
     return None
 
 
 def _compare_quantities(claim: str, quote: str, context: str) -> Disagreement | None:
-    held = find_quantities(context)
+    held = HeldQuantities(find_quantities(context))
     years = {float(date.year) for date in find_dates(context) if date.year}
     quoted = find_quantities(quote)
     for quantity in find_quantities(claim):
-        if any(quantity.agrees(other) for other in held) or (not quantity.unit and quantity.readings & years):
+        if held.agree(quantity) or (not quantity.unit and quantity.readings & years):
             continue
         return Disagreement(
             _judge_missing(quantity, quoted), f'The number "{quantity.surface}" is not in the cited words.'

@@ -5,6 +5,7 @@ A measure may be a rate: in "EUR 64 a day" the day belongs to the 64 and is no n
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -234,4 +235,4 @@ def _read_number(digits: str) -> list[float]:
 
 
 def _is_close(one: float, other: float) -> bool:
-    return abs(one - other) <= 1e-9 * max(1.0, abs(one), abs(other))
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)

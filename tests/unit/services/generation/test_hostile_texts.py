@@ -67,7 +67,9 @@ def test_comments_and_images() -> None:
     assert read_plain("a <!-- b <i> -->c ![d](e.png) <b>f</b> <!-- g") == "a c d f <!-- g"
 
 
-@pytest.mark.parametrize("unit", ["1", "1.", "1,", "1'", "1 ", "1(", "1 - ", "a", "a1", "A-", "Ab ", "a.", "a@", "\n", "one "])
+@pytest.mark.parametrize(
+    "unit", ["1", "1.", "1,", "1'", "1 ", "1(", "1 - ", "a", "a1", "A-", "Ab ", "a.", "a@", "\n", "one "]
+)
 @pytest.mark.parametrize("kind", [
     question_pb2.ANSWER_TYPE_DURATION, question_pb2.ANSWER_TYPE_MONEY, question_pb2.ANSWER_TYPE_DATE,
     question_pb2.ANSWER_TYPE_PLACE, question_pb2.ANSWER_TYPE_PERSON, question_pb2.ANSWER_TYPE_PROCEDURE,
