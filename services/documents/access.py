@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from citemesh.auth.principal import Principal
-from citemesh.rpc.errors import ServiceError
+from citemesh.rpc.errors import ServiceError, invalid_argument
 from citemesh.store.contract import StoreReader, StoreWriter
 from citemesh.v1 import errors_pb2
 from citemesh.v1.document_pb2 import Document
+from services.documents.headers import is_document_id
+
+
+def check_document_id(document_id: str) -> None:
+    """Raises INVALID_FIELD where a request names no document, DOCUMENT_NOT_FOUND where none can have this id.
+
+    No store is asked for such an id: one that reads it up to a NUL would find another document.
+    """
+    if not document_id.strip():
+        raise invalid_argument("document_id", "must name a document")
+    if not is_document_id(document_id):
+        raise not_found(document_id)
 
 
 def find_versions(reader: StoreReader, principal: Principal, document_id: str) -> list[Document]:

@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry
 
 from citemesh.auth.principal import Principal
 from citemesh.config.load import load_settings
+from citemesh.files.regular import measure_regular
 from citemesh.files.repeats import find_repeated, hash_file
 from citemesh.models.runtime import limit_cores
 from citemesh.rpc.errors import ServiceError
@@ -236,7 +237,7 @@ class _AlreadyEncoded(PassageEncoder):
 
 def _measure(path: Path, max_size_bytes: int) -> tuple[str, int]:
     """The file's sha256 and size in bytes. Raises FILE_EMPTY, FILE_TOO_LARGE."""
-    size_bytes = path.stat().st_size
+    size_bytes = measure_regular(path)
     if size_bytes == 0:
         raise ServiceError(errors_pb2.ERROR_REASON_FILE_EMPTY, "The file is empty (0 bytes).")
     if size_bytes > max_size_bytes:

@@ -10,7 +10,7 @@ from citemesh.store.contract import StoreReader, StoreWriter
 from citemesh.v1.document_pb2 import AccessPolicy, ScopeProfile
 from citemesh.v1.documents_pb2 import GetResponse, ListRequest, ListResponse
 from citemesh.v1.question_pb2 import Scope
-from services.documents.access import find_changeable, find_versions, not_found
+from services.documents.access import check_document_id, find_changeable, find_versions, not_found
 from services.documents.headers import check_access
 
 _NARROW_SCOPE = 20
@@ -40,7 +40,8 @@ class Catalogue:
         )
 
     def get(self, principal: Principal, document_id: str, document_version: int) -> GetResponse:
-        """One version with its sections, and all versions. Raises DOCUMENT_NOT_FOUND."""
+        """One version with its sections, and all versions. Raises DOCUMENT_NOT_FOUND, INVALID_FIELD."""
+        check_document_id(document_id)
         versions = find_versions(self._reader, principal, document_id)
         document = self._reader.get_document(principal, document_id, document_version)
         if document is None and not document_version:
@@ -65,12 +66,18 @@ class Catalogue:
         return ListResponse(documents=documents, next_page_token=after)
 
     def delete(self, principal: Principal, document_id: str) -> int:
-        """Removes a document; returns its number of versions. Raises DOCUMENT_NOT_FOUND."""
+        """Removes a document; returns its number of versions. Raises DOCUMENT_NOT_FOUND, INVALID_FIELD."""
+        check_document_id(document_id)
         find_changeable(self._reader, self._writer, principal, document_id, self._admin_groups)
-        return self._writer.delete(principal.tenant_id, document_id)
+        count = self._writer.delete(principal.tenant_id, document_id)
+        if not count:
+            # Another call was quicker.
+            raise not_found(document_id)
+        return count
 
     def set_access(self, principal: Principal, document_id: str, access: AccessPolicy) -> int:
         """Changes who may read a document; returns the permission version. Raises DOCUMENT_NOT_FOUND, INVALID_FIELD."""
+        check_document_id(document_id)
         wrong = check_access(access, "access")
         if wrong:
             raise invalid_fields(wrong)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
+from collections import Counter
+
+import numpy as np
 
 _WORD = re.compile(r"\w+")
 
@@ -17,10 +20,12 @@ def simhash(text: str) -> int:
     words = _WORD.findall(text.casefold())
     if not words:
         return 0
-    features = [*words, *(f"{first} {second}" for first, second in itertools.pairwise(words))]
-    counts = [0] * 64
-    for feature in features:
-        digest = int.from_bytes(hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-        for bit in range(64):
-            counts[bit] += 1 if digest >> bit & 1 else -1
-    return sum(1 << bit for bit, count in enumerate(counts) if count > 0)
+    features = Counter([*words, *(f"{first} {second}" for first, second in itertools.pairwise(words))])
+    digests = b"".join(
+        hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest() for feature in features
+    )
+    # A row for each feature, of its bits as they stand in the number, highest first.
+    bits = np.unpackbits(np.frombuffer(digests, dtype=np.uint8)).reshape(-1, 64).astype(np.int64)
+    weights = np.fromiter(features.values(), dtype=np.int64, count=len(features))
+    counts = weights @ (2 * bits - 1)
+    return int.from_bytes(np.packbits(counts > 0).tobytes())

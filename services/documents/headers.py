@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from citemesh.auth.ids import MAX_ID_CHARACTERS, is_id
 from citemesh.files.ids import derive_id
 from citemesh.rpc.errors import invalid_fields
 from citemesh.v1.document_pb2 import AccessPolicy
@@ -28,7 +29,7 @@ def check_header(header: IngestHeader) -> IngestHeader:
         wrong.append(("header.file_name", f"must be a file's name of 1 to {_MAX_NAME_LENGTH} characters"))
     if not header.document_id:
         checked.document_id = derive_id(checked.file_name)
-    elif not _ID.fullmatch(header.document_id):
+    elif not is_document_id(header.document_id):
         wrong.append(("header.document_id", 'must be 1 to 200 letters, digits and "-_.:/@", a letter or digit first'))
     if len(header.title) > _MAX_TITLE_LENGTH:
         wrong.append(("header.title", f"must have at most {_MAX_TITLE_LENGTH} characters"))
@@ -45,9 +46,14 @@ def check_access(access: AccessPolicy, field: str) -> list[tuple[str, str]]:
     if access.WhichOneof("access") is None:
         return [(field, "must say everyone, or only whom")]
     names = [*access.only.users, *access.only.groups]
-    if any(not name.strip() or len(name) > 200 for name in names):
-        return [(f"{field}.only", "must hold names of 1 to 200 characters")]
+    if not all(is_id(name) for name in names):
+        return [(f"{field}.only", f"must hold names of 1 to {MAX_ID_CHARACTERS} characters, none a control character")]
     return []
+
+
+def is_document_id(document_id: str) -> bool:
+    """Whether a document may have this id."""
+    return _ID.fullmatch(document_id) is not None
 
 
 def read_time(timestamp: Timestamp, field: str) -> datetime:

@@ -6,15 +6,15 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
 
 from citemesh.auth.principal import Principal
-from citemesh.files.repeats import changes_access
-from citemesh.rpc.errors import ServiceError, reason_name
+from citemesh.files.repeats import changes_access, find_stored, takes_effect_now
+from citemesh.rpc.errors import ServiceError, invalid_argument, reason_name
 from citemesh.store.contract import StoredVersion, StoreReader, StoreWriter
-from citemesh.store.versions import find_same
 from citemesh.telemetry import names
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import errors_pb2
@@ -89,14 +89,19 @@ class Ingester:
     async def _ingest(self, principal: Principal, upload: Upload, ocr_s: float | None) -> StoredVersion:
         header = upload.header
         versions = await asyncio.to_thread(refuse_hidden, self._reader, self._writer, principal, header.document_id)
-        known = find_same(versions, header, upload.content_hash, header.title)
+        known = find_stored(versions, header, upload.content_hash)
         if known is not None:
             if changes_access(header, known):
                 await asyncio.to_thread(self._set_access, principal, header)
                 known.access.CopyFrom(header.access)
             return StoredVersion(known, INGEST_RESULT_UNCHANGED)
+        begins_now = takes_effect_now(versions, header)
+        if begins_now:
+            _refuse_ended(header)
         read = await self._documents.read(upload.path, header.file_name, header.password, ocr_s=ocr_s)
         document = _describe(header, upload, read)
+        if begins_now:
+            document.effective_from_time.GetCurrentTime()
         for passage in read.passages:
             passage.title = document.title
         vectors = await self._encoder.encode(read.passages)
@@ -128,6 +133,15 @@ class Ingester:
             passages=read.passages,
             vectors=vectors,
             file=file,
+        )
+
+
+def _refuse_ended(header: IngestHeader) -> None:
+    """Raises INVALID_FIELD where a version that begins now would have ended already."""
+    if header.HasField("effective_to_time") and header.effective_to_time.ToDatetime(tzinfo=UTC) <= datetime.now(UTC):
+        raise invalid_argument(
+            "header.effective_to_time",
+            "must be in the future: without effective_from_time, this version of a dated document begins now",
         )
 
 

@@ -12,7 +12,7 @@ from citemesh.store.contract import StoreReader
 from citemesh.v1.document_pb2 import Document
 from citemesh.v1.documents_pb2 import RenderPageRequest, RenderPageResponse
 from citemesh.v1.question_pb2 import DocumentIds, Scope
-from services.documents.access import not_found
+from services.documents.access import check_document_id, not_found
 from services.documents.page_plan import page_not_found
 from services.documents.parsing.refusal import ParseRefused
 from services.documents.parsing.request import RenderRequest
@@ -39,6 +39,7 @@ class PictureMaker:
 
     async def draw(self, principal: Principal, request: RenderPageRequest) -> RenderPageResponse:
         """The PNG of a page. Raises DOCUMENT_NOT_FOUND, PAGE_NOT_FOUND, INVALID_FIELD, and the FILE_ errors."""
+        check_document_id(request.document_id)
         self._check(request)
         document = await asyncio.to_thread(
             self._reader.get_document, principal, request.document_id, request.document_version

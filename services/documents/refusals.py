@@ -28,7 +28,7 @@ def to_service_error(
     """The error that tells the sender why the file was not read, with the metadata its reason promises."""
     metadata: dict[str, str | int | float] = {}
     if refusal.reason is RefusalReason.TOO_SLOW:
-        metadata["limit_s"] = round(limits.times_for(size_bytes)[0], 1)
+        metadata["limit_s"] = round(refusal.limit_s or limits.times_for(size_bytes)[0], 1)
     elif refusal.reason is RefusalReason.TOO_MUCH_MEMORY:
         metadata["limit_bytes"] = limits.memory_bytes
     elif refusal.reason is RefusalReason.TOO_LARGE:

@@ -14,7 +14,7 @@ from citemesh.v1.document_pb2 import Document, DocumentProfile, PageReading
 from citemesh.v1.documents_pb2 import ReparseRequest, ReparseResponse
 from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.question_pb2 import DocumentIds, Scope
-from services.documents.access import not_found
+from services.documents.access import check_document_id, not_found
 from services.documents.encoding import PassageEncoder
 from services.documents.page_plan import PagePlan, check_pages, find_recognised, make_plan
 from services.documents.page_readings import (
@@ -68,6 +68,7 @@ class Reparser:
         Raises DOCUMENT_NOT_FOUND, PAGE_NOT_FOUND, INVALID_FIELD; NOT_CONFIGURED where only OCR could help and does not
         work here.
         """
+        check_document_id(request.document_id)
         ends_at = None if remaining_s is None else time.monotonic() + remaining_s
         async with self._turns.take((principal.tenant_id, request.document_id)):
             stored = await asyncio.to_thread(self._read_stored, principal, request.document_id, as_of)

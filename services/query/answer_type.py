@@ -33,7 +33,8 @@ _TABLE: Final = tuple(
         (
             AnswerType.ANSWER_TYPE_MONEY,
             rf"\bhow (?:much|high|large|big)\b.{{0,300}}\b{_MONEY_NOUN}\b|\bwhat (?:is|are|was|does|do"
-            rf"|did)\b.{{0,300}}\b{_MONEY_NOUN}\b|\bhow much (?:money|do (?:i|we) (?:get|pay|earn)|did .{{0,100}} want)\b"
+            rf"|did)\b.{{0,300}}\b{_MONEY_NOUN}\b|\bhow much (?:money|do (?:i|we) (?:get|pay|earn)"
+            r"|did .{0,100} want)\b"
             r"|\bwhat do (?:i|we) pay\b|\bhow expensive\b|\bwie teuer\b|\bwas kostet\b|\bcombien coûte\b"
             r"|\ben dollars\b|\bcuánto cuesta\b",
         ),

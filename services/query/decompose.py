@@ -16,7 +16,8 @@ _WH = (
     r"|qué|quién|dónde|cuándo|por qué|cómo)"
 )
 _LEAD = (
-    r"(?:(?:by|up to|from|in|on|at|with|for|to|under|into|after|since|until|about|from about|of|à|de|in welche\w*)\s++)?"
+    r"(?:(?:by|up to|from|in|on|at|with|for|to|under|into|after|since|until|about|from about|of|à|de"
+    r"|in welche\w*)\s++)?"
 )
 _AND_ASKS: Final = re.compile(rf"(?:[,;]\s*+|(?<!\s)\s++)(?:and|und|et|y)\s++(?:also\s++)?(?={_LEAD}{_WH}\b)", re.I)
 _STARTS_ASKING: Final = re.compile(

@@ -31,8 +31,8 @@ _ACROSS_ALL: Final = re.compile(
     r"|sources|corpus|collection|library|archive)\b"
     r"|\bwhat do we know\b|\beverything (?:we|you|that|about|on)\b|\boverview of (?:all|everything|the (?:documents"
     r"|collection))\b"
-    r"|\b(?:summari[sz]e|sum up|outline) (?:all|everything|what we|our)\b|\bmain (?:themes|topics)\b.{0,300}\b(?:documents"
-    r"|corpus|collection)\b",
+    r"|\b(?:summari[sz]e|sum up|outline) (?:all|everything|what we|our)\b|\bmain (?:themes|topics)\b.{0,300}\b(?:"
+    r"documents|corpus|collection)\b",
     _I,
 )
 _OPEN: Final = re.compile(

@@ -33,9 +33,7 @@ _ENUMERATED: Final = re.compile(
 _EITHER: Final = re.compile(
     r"\b(?:either|entweder|soit)\s++(.{1,300}?),?(?<!\s)\s++(?:or|oder|soit)\s++([^.;?!]{1,300})", re.I | re.S
 )
-_SERIES: Final = re.compile(
-    r",\s*+(?:(?:and|or|und|oder|et|ou|y|o)\s++)?|(?<!\s)\s++(?:and|or|und|oder|et|ou)\s++"
-)
+_SERIES: Final = re.compile(r",\s*+(?:(?:and|or|und|oder|et|ou|y|o)\s++)?|(?<!\s)\s++(?:and|or|und|oder|et|ou)\s++")
 _LONGEST_OPTION: Final = 160
 _BY: Final = re.compile(r"^(?:by|to|with|using|via|through)\s+", re.I)
 

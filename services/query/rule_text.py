@@ -35,4 +35,4 @@ def _shorten(text: str) -> str:
     head, tail = text[:_READ_AT_START], text[-_READ_AT_END:]
     last, first = max(head.rfind(" "), head.rfind("\n")), _SPACE.search(tail)
     head = head[:last] if last > 0 else head
-    return f"{head}\n{tail[first.end():] if first is not None else tail}"
+    return f"{head}\n{tail[first.end() :] if first is not None else tail}"

@@ -61,13 +61,15 @@ _INLINE_LISTS = (
     re.compile(rf":\s+{_LIST_WORDS}"),
     re.compile(rf"\b(?:are|namely|include|includes|including)\s+{_LIST_WORDS}"),
 )
-_INLINE_SPLIT = re.compile(r"\s*(?:[,;]\s*(?:and|or)\s+|[,;]\s+|\s+(?:and|or)\s+)")
+_INLINE_SPLIT = re.compile(r"[,;]\s*+(?:and|or)\s++|[,;]\s++|(?<=\s)(?:and|or)\s++")
 _SENTENCE = re.compile(r"(?:(?<=^)|(?<=[.!?]\s)|(?<=\n))[^\s.!?][^.!?\n]*")
 _SERIES = r"(?P<list>[^.:;\n,]+(?:,[^.:;\n,]+)+,?\s(?:and|or)\s[^.:;\n,]+?)"
 _SUBJECT_LIST = re.compile(rf"{_SERIES}\s(?:are|can be|may be|must be|will be|were)\s")
 _OBJECT_LIST = re.compile(
     rf"\b(?:are|namely|includes?|including|supports?|accepts?|offers?|provides?|covers?|contains?|such as)\s{_SERIES}$"
 )
+# Longer ones are no lists for readers, and the patterns of a series are slow on them.
+_LONGEST_SENTENCE = 400
 # A thing that is named has few words; more of them are a clause.
 _WORDS_OF_ITEM = re.compile(r"\S+(?:\s\S+){0,6}")
 _CODE_BLOCK = re.compile(r"(?m)^```[^\n]*\n(?P<code>(?:(?!```)[^\n]*\n)+)```")
@@ -114,6 +116,8 @@ def find_enumerating_sentences(text: str) -> Iterator[Run]:
     """Sentences that name three things or more: "X, Y and Z are supported", "It supports X, Y and Z"."""
     for sentence in _SENTENCE.finditer(text):
         start, end = sentence.span()
+        if end - start > _LONGEST_SENTENCE:
+            continue
         subject = _SUBJECT_LIST.match(text, start, end)
         if subject is not None:
             items = _split_series(text, subject.start("list"), subject.end("list"))

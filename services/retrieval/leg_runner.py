@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import structlog
 
@@ -20,6 +21,9 @@ from services.retrieval.legs.leg import Leg
 from services.retrieval.measures import RANKINGS, Measures
 
 _log = structlog.get_logger(__name__)
+
+# Leg, text, VersionFilter.key (tenant, permissions, scope, time and state of the documents), encoder, number of hits.
+_RankingKey: TypeAlias = tuple[int, str, str, bytes, int]
 
 
 @dataclass
@@ -42,12 +46,14 @@ class LegRunner:
         thread_count: int,
         cached_ranking_count: int,
         measures: Measures,
+        index_encoder: Callable[[], bytes] = bytes,
     ) -> None:
+        """`index_encoder` tells, at no cost, which encoder's vectors the index holds, for it may be given others."""
         self._legs = legs
         self._measures = measures
+        self._index_encoder = index_encoder
         self._threads = ThreadPoolExecutor(thread_count, thread_name_prefix="leg")
-        # VersionFilter.key stands for tenant, permissions, scope, time and state of the documents.
-        self._rankings: RecentlyUsed[tuple[int, str, str, int], tuple[Hit, ...]] = RecentlyUsed(cached_ranking_count)
+        self._rankings: RecentlyUsed[_RankingKey, tuple[Hit, ...]] = RecentlyUsed(cached_ranking_count)
 
     async def run(
         self, queries: Sequence[LegQuery], versions: VersionFilter, hit_count: int, timeout_s: float | None
@@ -113,7 +119,7 @@ class LegRunner:
     def _search(
         self, pattern: Pattern.ValueType, text: str, versions: VersionFilter, hit_count: int
     ) -> tuple[Sequence[Hit], bool]:
-        key = (int(pattern), text, versions.key, hit_count)
+        key = (int(pattern), text, versions.key, self._index_encoder(), hit_count)
         known = self._rankings.get(key)
         self._measures.count_look_up(RANKINGS, hit=known is not None)
         if known is not None:

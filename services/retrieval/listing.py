@@ -121,7 +121,8 @@ def _make_response(
         passage = passages[place.passage_index]
         start, end = place.span.start, place.span.end
         # A list that is printed twice, or in two documents, has its items once.
-        key = re.sub(r"[\W_]+", "", passage.text[start:end].casefold())
+        # Signs tell things apart ("C", "C++", "C#"): only emphasis and the end of a sentence are left out.
+        key = " ".join(passage.text[start:end].casefold().split()).strip("*_`").rstrip(".,;:")
         if key and key in seen:
             continue
         seen.add(key)

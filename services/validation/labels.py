@@ -91,7 +91,7 @@ def _find_named(text: str) -> frozenset[tuple[str, str]]:
 def _bears(folded: str, word: str, number: str) -> bool:
     """Whether a folded text has the label of the wanted place, or a heading with its number."""
     written = re.escape(number)
-    if re.search(rf"\b{word} {written}(?:\.\d+)*(?!\w)", folded):
+    if re.search(rf"\b{word} {written}(?:\.\d+)*(?!\w|[-–]\w)", folded):
         return True
     is_headed = word in _HEADED_KINDS
     return is_headed and re.search(rf"(?m)(?<![\w.]){written}(?:\.\d+)*\.?(?=\s|$)", folded) is not None

@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from citemesh.cli.exits import CommandError
 from citemesh.files.ids import derive_id, derive_nested_id
+from citemesh.files.regular import measure_regular
 
 SUFFIXES: Final = frozenset({
     ".pdf", ".docx", ".pptx", ".xlsx", ".html", ".htm", ".md", ".markdown", ".epub", ".eml", ".csv", ".tsv",
@@ -43,20 +44,34 @@ def find_files(paths: Iterable[Path], document_id: str = "") -> list[FileToInges
 
 
 def _walk(path: Path) -> Iterator[FileToIngest]:
-    if path.is_file():
+    if not path.is_dir():
+        try:
+            measure_regular(path)
+        except FileNotFoundError:
+            raise CommandError(f"{path}: there is no such file or folder") from None
+        except OSError as error:
+            raise _unreadable(error, path) from None
         yield FileToIngest(path, "")
         return
-    if not path.is_dir():
-        raise CommandError(f"{path}: there is no such file or folder")
     # Links to folders are not followed: they may lead out, or round in a circle.
-    for folder, subfolders, names in os.walk(path):
+    for folder, subfolders, names in os.walk(path, onerror=_refuse):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         for name in sorted(names):
             file = Path(folder) / name
-            if file.suffix.lower() in SUFFIXES and not name.startswith(".") and file.is_file():
+            # A pipe or a broken link is told when it is its turn: it stops no other file.
+            if file.suffix.lower() in SUFFIXES and not name.startswith("."):
                 relative = file.relative_to(path)
                 nested = len(relative.parts) > 1
                 yield FileToIngest(file, derive_nested_id(relative) if nested else "")
+
+
+def _refuse(error: OSError) -> NoReturn:
+    """Ends the search at a folder that cannot be opened: its files would be left out without a word."""
+    raise _unreadable(error, error.filename)
+
+
+def _unreadable(error: OSError, path: object) -> CommandError:
+    return CommandError(f"{path}: {error.strerror or 'it cannot be read'}")
 
 
 def _refuse_twins(found: list[FileToIngest]) -> None:

@@ -10,11 +10,12 @@ from typing import BinaryIO, Final
 
 from citemesh.cli.connection import Connection
 from citemesh.cli.exits import Exit, exit_of_error
-from citemesh.cli.known import find_known
+from citemesh.cli.known import compare, describe_replaced, read_versions
 from citemesh.cli.output import Output
 from citemesh.cli.progress import IngestProgress, show_progress
 from citemesh.cli.running import describe_error
 from citemesh.cli.tally import Failure, Tally, show_tally
+from citemesh.files.regular import measure_regular
 from citemesh.rpc.calls import send_stream
 from citemesh.rpc.errors import ServiceError
 from citemesh.v1 import documents_pb2, documents_pb2_grpc, errors_pb2
@@ -62,7 +63,10 @@ class _Sending:
         for path, header in waiting:
             progress.begin(path)
             try:
-                known = await find_known(self._connection, path, header)
+                # Also before anything is opened: opening a pipe may wait for ever.
+                await asyncio.to_thread(measure_regular, path)
+                versions = await read_versions(self._connection, header)
+                known = await asyncio.to_thread(compare, versions, path, header)
                 response = known or await self._send(path, header)
             except OSError as error:
                 self._fail(path, error.strerror or "it cannot be read", Exit.BAD_INPUT)
@@ -75,6 +79,8 @@ class _Sending:
                     return
             else:
                 self.tally.responses.append((path, response))
+                if response.result == documents_pb2.INGEST_RESULT_NEW_VERSION:
+                    self.tally.add_note(describe_replaced(versions, path, header, response.document))
                 self._unreached_count = 0
                 if known is not None:
                     progress.skip(path)
@@ -95,9 +101,17 @@ class _Sending:
     async def _send_once(self, path: Path, header: documents_pb2.IngestHeader) -> documents_pb2.IngestResponse:
         stub = documents_pb2_grpc.DocumentsServiceStub(self._connection.channel)
         file = await asyncio.to_thread(path.open, "rb")
+        failures: list[OSError] = []
         try:
-            requests = _make_requests(file, header)
+            # Before the call: a file that cannot be read at all makes none.
+            first = await asyncio.to_thread(file.read, _CHUNK_SIZE_BYTES)
+            requests = _make_requests(first, file, header, failures)
             return await send_stream(stub.Ingest, requests, timeout=self._connection.timeout_s, service="documents")
+        except (asyncio.CancelledError, ServiceError):
+            # gRPC cancels a call whose requests fail, and does not say why.
+            if failures:
+                raise failures[0] from None
+            raise
         finally:
             file.close()
 
@@ -106,8 +120,15 @@ class _Sending:
 
 
 async def _make_requests(
-    file: BinaryIO, header: documents_pb2.IngestHeader
+    first: bytes, file: BinaryIO, header: documents_pb2.IngestHeader, failures: list[OSError]
 ) -> AsyncIterator[documents_pb2.IngestRequest]:
+    """The header and the file's pieces; what keeps the file from being read on is added to `failures` and raised."""
     yield documents_pb2.IngestRequest(header=header)
-    while chunk := await asyncio.to_thread(file.read, _CHUNK_SIZE_BYTES):
-        yield documents_pb2.IngestRequest(chunk=chunk)
+    chunk = first
+    try:
+        while chunk:
+            yield documents_pb2.IngestRequest(chunk=chunk)
+            chunk = await asyncio.to_thread(file.read, _CHUNK_SIZE_BYTES)
+    except OSError as error:
+        failures.append(error)
+        raise

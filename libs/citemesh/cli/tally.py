@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from citemesh.cli.exits import Exit
-from citemesh.cli.narration.words import count, name_value
+from citemesh.cli.narration.words import count, describe_date, name_value
 from citemesh.cli.output import Output, make_printable
 from citemesh.v1 import documents_pb2
 
@@ -26,6 +26,12 @@ class Tally:
 
     responses: list[tuple[Path, documents_pb2.IngestResponse]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add_note(self, note: str) -> None:
+        """Something to say on stderr after the results; nothing where it is empty."""
+        if note:
+            self.notes.append(note)
 
     @property
     def passage_count(self) -> int:
@@ -50,6 +56,8 @@ def show_tally(output: Output, tally: Tally, order: list[Path]) -> None:
         output.json_line(response)
         output.result(_describe(path, response))
     note = f", {tally.known_count} of them known already" if tally.known_count else ""
+    for each in sorted(tally.notes):
+        output.note(make_printable(each))
     held = count(len(tally.responses), "file")
     output.note(f"{held} in the mesh{note}, {count(tally.passage_count, 'passage')}.")
     for failure in sorted(tally.failures, key=lambda failure: place[failure.path]):
@@ -68,4 +76,6 @@ def _describe(path: Path, response: documents_pb2.IngestResponse) -> str:
         f"{path.name} → {document.document_id}, version {document.document_version} ({result}): "
         f"{pages}{count(document.passage_count, 'passage')}"
     )
+    if response.result == documents_pb2.INGEST_RESULT_NEW_VERSION and document.HasField("effective_from_time"):
+        line += f", in force from {describe_date(document.effective_from_time)}"
     return make_printable("\n".join([line, *(f"  note: {warning}" for warning in document.warnings)]))

@@ -45,6 +45,12 @@ weren won couldn shouldn wouldn hasn haven ll ve re
 _ENGLISH_STOP_WORDS = frozenset(_ENGLISH_STOP_TEXT.split())
 _MAX_WORD_CHARACTERS = 80
 
+UNDETERMINED: Final = frozenset({"", "und"})
+"""What the language of a text is called where it is not known."""
+
+# Questions are stemmed by it for every tenant, whatever languages its documents are in.
+_ASSUMED: Final = "en"
+
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 
 # Digits inside, or inner "_", "-", ".", "/", ":", or mixed case: names of flags, files, settings, versions, laws.
@@ -68,7 +74,11 @@ def _stop_filter(language: str) -> tantivy.TextAnalyzer:
 
 
 def stem_words(text: str, language: str) -> list[str]:
-    """The stems of all words of `text` in order; two-character pieces for scripts without spaces."""
+    """The stems of all words of `text` in order; two-character pieces for scripts without spaces.
+
+    A text of undetermined language is stemmed as English: every question is too, so equal words meet in any language.
+    """
+    language = _ASSUMED if language in UNDETERMINED else language
     return _cut_words(text, _analyzer(language if language in _STEMMERS else "").analyze)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from citemesh.rpc.errors import invalid_argument
+from citemesh.store.analysis import UNDETERMINED
 from citemesh.store.contract import Vectors
 from citemesh.store.labels import canonical_label
 from citemesh.v1.document_pb2 import Document, DocumentProfile
@@ -89,4 +90,4 @@ def _copy_time(document: Document, passage: Passage, name: str) -> None:
 
 def find_languages(passages: Sequence[Passage]) -> set[str]:
     """The languages that passages are in, where known: questions are stemmed for each."""
-    return {passage.language for passage in passages} - {"", "und"}
+    return {passage.language for passage in passages} - UNDETERMINED

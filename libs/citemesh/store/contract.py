@@ -145,7 +145,7 @@ class StoreWriter(Protocol):
         """Say which encoder the vectors of later calls come from, canary vectors included. Call it once, at start.
 
         The first one is recorded with the index. Raises ENCODER_MISMATCH (metadata index_model, model) where the index
-        holds vectors of another: run `replace_vectors` to change it.
+        holds vectors of another, by its description or by its canary vectors: run `replace_vectors` to change it.
         """
         ...
 

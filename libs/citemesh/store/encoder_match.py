@@ -67,9 +67,10 @@ def find_difference(index: EncoderContract, own: EncoderContract) -> str | None:
             return f"the index has {name} {getattr(index, name)!r}, this service {getattr(own, name)!r}"
     theirs = np.asarray(index.canary_vectors, dtype=np.float32)
     ours = np.asarray(own.canary_vectors, dtype=np.float32)
-    if theirs.shape != ours.shape or not len(ours):
+    width = max(1, own.dimension_count)
+    if theirs.shape != ours.shape or not len(ours) or len(ours) % width:
         return "the index holds no canary vectors of this width"
-    theirs, ours = theirs.reshape(-1, own.dimension_count), ours.reshape(-1, own.dimension_count)
+    theirs, ours = theirs.reshape(-1, width), ours.reshape(-1, width)
     lengths = np.linalg.norm(theirs, axis=1) * np.linalg.norm(ours, axis=1)
     cosine = float(np.min((theirs * ours).sum(axis=1) / np.maximum(lengths, 1e-12)))
     if cosine < MIN_CANARY_COSINE:
@@ -78,11 +79,15 @@ def find_difference(index: EncoderContract, own: EncoderContract) -> str | None:
 
 
 def refuse_other_encoder(recorded: EncoderContract, given: EncoderContract) -> None:
-    """Raise ENCODER_MISMATCH where vectors of `given` cannot stand beside those of `recorded`; canaries aside."""
-    if identity(recorded) != identity(given):
+    """Raise ENCODER_MISMATCH where vectors of `given` cannot stand beside those of `recorded`.
+
+    Equal contracts pass without canary vectors too: those who made them compare nothing.
+    """
+    difference = None if recorded == given else find_difference(recorded, given)
+    if difference is not None:
         raise ServiceError(
             errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
-            f"The index was built with another encoder. {REENCODE_REMEDY}",
+            f"The index was built with another encoder ({difference}). {REENCODE_REMEDY}",
             index_model=f"{recorded.model}@{recorded.revision}",
             model=f"{given.model}@{given.revision}",
         )
@@ -95,8 +100,3 @@ def refuse_other_width(dimension_count: int, vector: Vectors) -> None:
             errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
             f"The question's vector is of another width than the index's. {REENCODE_REMEDY}",
         )
-
-
-def identity(contract: EncoderContract) -> tuple[object, ...]:
-    """Everything in a contract that must be equal; canary vectors are compared by closeness, elsewhere."""
-    return tuple(getattr(contract, name) for name in _COMPARED)

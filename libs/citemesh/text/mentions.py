@@ -41,16 +41,17 @@ class Mention:
     """False for what a range covers between its ends."""
 
 
-_AND: Final = re.compile(r"\s*(?:\.?,\s*(?:and|or)?|and(?:/or)?|or|&|et|und|oder|y)\s*", re.IGNORECASE)
-_TO: Final = re.compile(r"\s*(?:through|thru|to|bis|à|[–—]|-(?=[\d(]))\s*", re.IGNORECASE)
+_AND: Final = re.compile(r"\s*+(?:\.?,\s*(?:and|or)?|and(?:/or)?|or|&|et|und|oder|y)\s*+", re.IGNORECASE)
+_TO: Final = re.compile(r"\s*+(?:through|thru|to|bis|à|[–—]|-(?=[\d(]))\s*+", re.IGNORECASE)
 # A word once more begins a mention of its own, as what follows may be of another document.
 _SIGN_AGAIN: Final = re.compile(r"§{1,2}\s*")
 _MARKS: Final = re.compile(rf"(?:{MARK})+(?!\w)")
 _LAST_PART: Final = re.compile(r"(?:-\d+(?:\.[ivxlc]+)?|\.[ivxlc]+)(?!\w)")
 _OWNER: Final = re.compile(
-    rf"\s*,?\s*(?:of|to)\s+(this\s+\w+|(?:§\s*|[Ss]ection\s+){SECTION_NUMBER}|\d+\s+(?:CFR|U\.?S\.?C\.?)[^.;,]{{0,20}}"
+    rf"\s*+(?:,\s*+)?(?:of|to)\s++(this\s+\w+|(?:§\s*|[Ss]ection\s+){SECTION_NUMBER}"
+    r"|\d+\s+(?:CFR|U\.?S\.?C\.?)[^.;,]{0,20}"
     rf"|(?:the\s+)?{DOCUMENT_NUMBER}"
-    r"|(?:the\s+)?(?:[A-Z][\w'’.-]*|[a-z]+)(?:\s+(?:of\s+(?:the\s+)?)?[A-Z][\w'’-]*)*)"
+    r"|(?:the\s+)?(?:[A-Z][\w'’.-]*|[a-z]+)(?:\s+(?:of\s+(?:the\s+)?)?[A-Z][\w'’-]*){0,8})"
 )
 # "Appendix A, paragraph I.C.6"
 _OWNER_BEFORE: Final = re.compile(
@@ -61,6 +62,7 @@ _OWNER_OPENING: Final = re.compile(r"\b(?:of|to)\s+((?:the\s+)?[A-Z][\w'’-]*(?
 # "RFC 2616, Section 4.2"
 _DOCUMENT_BEFORE: Final = re.compile(rf"\b({DOCUMENT_NUMBER}),?\s+$")
 _LONGEST_OWNER: Final = 60
+_WORD_NEXT: Final = re.compile(r"[\s-]++[^\W\d_]")
 _OTHER_CODE: Final = re.compile(r"(?:\bCFR|\bC\.F\.R\.|\bU\.?\s?S\.?\s?C\.?|\bStat\.)\s*$")
 
 
@@ -84,8 +86,12 @@ def _read_series(text: str, form: Form, head: re.Match[str]) -> Iterator[Mention
     if first is None:
         return
     numbers = [(first.group(), first.start(), first.end(), True)]
-    is_series = not form.needs_plural or head.group().rstrip(" #").lower().endswith("s")
-    while is_series and len(numbers) < _MAX_SERIES and (following := _read_next(text, form, numbers[-1])):
+    is_plural = head.group().rstrip(" #.").lower().endswith(("s", "§§", "tableaux"))
+    while (is_plural or not form.needs_plural) and len(numbers) < _MAX_SERIES:
+        following = _read_next(text, form, numbers[-1])
+        # "Section 4 and 14 days" names one section: behind a singular a mere count is no member of a series.
+        if not following or (not is_plural and _is_count(text, following[-1])):
+            break
         numbers.extend(following)
     end = numbers[-1][2]
     owner = _OWNER.match(text, end)
@@ -136,6 +142,11 @@ def _read_next(text: str, form: Form, last: _Number) -> list[_Number]:
     return [(each, found.start(), found.end(), False) for each in covered] + [
         (completed, found.start(), found.end(), True)
     ]
+
+
+def _is_count(text: str, number: _Number) -> bool:
+    written, end = text[number[1] : number[2]], number[2]
+    return written.isdigit() and _WORD_NEXT.match(text, end) is not None
 
 
 def _goes_on(text: str, form: Form, end: int) -> bool:

@@ -67,10 +67,16 @@ FORMS: Final = (
     _form(
         _SECTION,
         "section",
-        r"(?:\b(?:sub-?)?(?:sections?|sect?s?\.|abschnitte?s?|secci(?:ón|ones))\s*|§+\s*)(?=[\dA-Z])",
+        r"(?:\b(?:sub-?)?(?:sections?|sect?s?\.|abschnitte?s?|secci(?:ón|ones))\s*+|(?<!§)§++\s*+)(?=[\dA-Z])",
         SECTION_NUMBER,
     ),
-    _form(_SECTION, "section", r"(?:\b(?:S(?:ections?|ECTIONS?|ec\.)|Abschnitt)\s+|§+\s*)", _CAPITAL, keeps_case=True),
+    _form(
+        _SECTION,
+        "section",
+        r"(?:\b(?:S(?:ections?|ECTIONS?|ec\.)|Abschnitt)\s++|(?<!§)§++\s*+)",
+        _CAPITAL,
+        keeps_case=True,
+    ),
     _form(
         _SECTION,
         "article",

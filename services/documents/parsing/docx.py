@@ -33,7 +33,11 @@ def parse_docx(path: Path) -> ParsedDocument:
                 markup = mammoth.convert_to_html(
                     stream, style_map=_STYLE_MAP, convert_image=mammoth.images.img_element(_no_image)
                 ).value
-        except (ExpatError, SAXException, AttributeError, IndexError, TypeError, RecursionError) as error:
+        except RecursionError as error:
+            raise ParseRefused(
+                RefusalReason.TOO_LARGE, "The file's tables or texts are nested too deeply to be read whole."
+            ) from error
+        except (ExpatError, SAXException, AttributeError, IndexError, TypeError) as error:
             # mammoth trips over parts that are missing or misshapen in these ways.
             raise ParseRefused(RefusalReason.UNREADABLE, "The file is damaged: it is not a readable DOCX.") from error
     document = read_markup(f"<html><body>{markup}</body></html>", "docx", guess_headers=True)

@@ -38,7 +38,10 @@ def parse_epub(path: Path) -> ParsedDocument:
         parts = {item.get("id"): item for item in book.iterfind("o:manifest/o:item", _NAMES)}
         titles = _read_contents(package, root_name, list(parts.values()))
         document = ParsedDocument("epub", title=squeeze(book.findtext(".//d:title", "", _NAMES) or "")[:300])
-        for reference in book.findall("o:spine/o:itemref", _NAMES)[:_MAX_CHAPTERS]:
+        spine = book.findall("o:spine/o:itemref", _NAMES)
+        if len(spine) > _MAX_CHAPTERS:
+            document.truncated = f"only the first {_MAX_CHAPTERS:,} of {len(spine):,} chapters were read"
+        for reference in spine[:_MAX_CHAPTERS]:
             item = parts.get(reference.get("idref"))
             if item is None or "nav" in (item.get("properties") or "").split():
                 continue
@@ -53,7 +56,11 @@ def _read_chapter(package: ZipFile, name: str, title: str) -> list[Block]:
     """A chapter's blocks; it begins with a heading where the contents name it. A missing or empty one has none."""
     try:
         blocks = read_markup(decode(package.read(name)), "epub").blocks
-    except (KeyError, ParseRefused):
+    except KeyError:
+        return []
+    except ParseRefused as refusal:
+        if refusal.reason is not RefusalReason.EMPTY:
+            raise
         return []
     if title and not any(block.kind is BlockKind.HEADING for block in blocks):
         blocks.insert(0, Block(BlockKind.HEADING, [Line(title)], level=1))

@@ -33,7 +33,7 @@ def parse_html(path: Path) -> ParsedDocument:
     with path.open("rb") as stream:
         declared = _DECLARED.search(stream.read(2048))
     encoding = (declared.group(1) or declared.group(2)).decode() if declared else ""
-    return read_markup(readread_element(path, encoding), "html")
+    return read_markup(read_text(path, encoding), "html")
 
 
 def read_markup(markup: str, kind: str, *, guess_headers: bool = False) -> ParsedDocument:

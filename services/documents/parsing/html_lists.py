@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lxml import html as lxml_html
+from lxml import html as lxml_html  # type: ignore[import-untyped]  # it ships no types
 
 from services.documents.parsing.blocks import Line
 from services.documents.parsing.html_text import read_element, squeeze

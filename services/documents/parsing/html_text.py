@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lxml import html as lxml_html
+from lxml import html as lxml_html  # type: ignore[import-untyped]  # it ships no types
 
 SKIPPED = frozenset({
     "script", "style", "noscript", "template", "nav", "aside", "form", "button", "select", "option",

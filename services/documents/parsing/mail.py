@@ -106,14 +106,21 @@ def _is_other_body(part: Message) -> bool:
 
 def _read_body(part: Message) -> list[Block]:
     data = part.get_payload(decode=True)
-    if not isinstance(data, bytes) or len(data) > MAX_TEXT_BYTES:
+    if not isinstance(data, bytes):
         return []
+    if len(data) > MAX_TEXT_BYTES:
+        raise ParseRefused(
+            RefusalReason.TOO_LARGE,
+            f"The message holds more than the {MAX_TEXT_BYTES >> 20} MiB of text that are read.",
+        )
     text = decode(data, part.get_content_charset() or "").replace("\r\n", "\n")
     if part.get_content_subtype() != "html":
         return read_plain(text)
     try:
         return read_markup(text, "mail").blocks
-    except ParseRefused:
+    except ParseRefused as refusal:
+        if refusal.reason is not RefusalReason.EMPTY:
+            raise
         return []
 
 

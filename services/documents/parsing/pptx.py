@@ -16,7 +16,6 @@ from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.tabular import make_table
 
 _POINT = 12700  # English Metric Units
-_MAX_DEPTH = 10
 _MARGINS = frozenset({"DATE", "FOOTER", "SLIDE_NUMBER"})
 
 
@@ -65,12 +64,14 @@ def _read_slide(document: ParsedDocument, slide: Any, number: int, width: float,
     document.blocks.extend(blocks)
 
 
-def _in_reading_order(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Shapes from top to bottom, then from left to right; those of a group in its place. Margins are left out."""
+def _in_reading_order(shapes: Any) -> Iterator[Any]:
+    """Shapes from top to bottom, then from left to right; those of a group in its place. Margins are left out.
+
+    Groups nest at most 256 deep: XML nested deeper is not opened.
+    """
     for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
         if hasattr(shape, "shapes"):
-            if depth < _MAX_DEPTH:
-                yield from _in_reading_order(shape.shapes, depth + 1)
+            yield from _in_reading_order(shape.shapes)
         elif not (shape.is_placeholder and shape.placeholder_format.type.name in _MARGINS):
             yield shape
 

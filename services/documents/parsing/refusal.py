@@ -22,7 +22,8 @@ class RefusalReason(enum.StrEnum):
 class ParseRefused(Exception):  # noqa: N818 - a refusal of the file, not an error of the program
     """A file that cannot be read. `message` is a full sentence that may be shown to the sender.
 
-    `page_number` is the page that OCR was reading when the parser ended; 0 where that is not known.
+    `page_number` is the page that OCR was reading when the parser ended; 0 where that is not known. `limit_s` is the
+    limit that a TOO_SLOW file went over, in seconds.
     """
 
     def __init__(self, reason: RefusalReason, message: str) -> None:
@@ -30,3 +31,4 @@ class ParseRefused(Exception):  # noqa: N818 - a refusal of the file, not an err
         self.reason = reason
         self.message = message
         self.page_number = 0
+        self.limit_s = 0.0

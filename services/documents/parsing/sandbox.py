@@ -224,10 +224,19 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _read_reply(data: bytes, code: int | None, limits: SandboxLimits, cpu_s: float, wall_s: float) -> dict[str, Any]:
-    if code is None or code in (-signal.SIGXCPU, -signal.SIGKILL):
+    if code is None or code == -signal.SIGXCPU:
         limit = f"{wall_s:.0f} seconds" if code is None else f"{cpu_s:.0f} seconds of work"
-        raise ParseRefused(
+        refusal = ParseRefused(
             RefusalReason.TOO_SLOW, f"Reading the file takes more than the {limit} allowed for its size."
+        )
+        refusal.limit_s = wall_s if code is None else cpu_s
+        raise refusal
+    if code == -signal.SIGKILL:
+        # Its own limits end a parser by other signals.
+        _LOG.warning("parser_killed")
+        raise ParseRefused(
+            RefusalReason.CRASHED,
+            "The parser was killed from outside, as systems short of memory do: nothing is known against the file.",
         )
     try:
         reply: dict[str, Any] = json.loads(data) if code == 0 else {}

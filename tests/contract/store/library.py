@@ -15,7 +15,12 @@ from citemesh.v1 import document_pb2, evidence_pb2, question_pb2, retrieval_pb2
 
 DIMENSION_COUNT = 16
 ENCODER = retrieval_pb2.EncoderContract(
-    model="test", revision="1", dimension_count=DIMENSION_COUNT, normalized=True, metric="cosine"
+    model="test",
+    revision="1",
+    dimension_count=DIMENSION_COUNT,
+    normalized=True,
+    metric="cosine",
+    canary_vectors=np.eye(2, DIMENSION_COUNT).reshape(-1).tolist(),
 )
 ANNA = Principal("acme", "anna", frozenset({"staff"}))
 HANNA = Principal("acme", "hanna", frozenset({"staff", "hr"}))

@@ -81,6 +81,33 @@ def test_access_holds_in_every_way_to_read(
     assert (reader.original_file(principal, "pay", 1) is not None) == readable
 
 
+def test_a_name_with_a_nul_stands_for_nothing_else(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:
+    section = document_pb2.Section(section_id="s1", level=1, number="1", title="Salary")
+    passage = make_passage("Salary bands.", section="s1", label="table 1")
+    put(writer, tmp_path, "pay", [passage], access=only("hr", users=["anna"]), sections=[section])
+    for longer in (Principal("acme", "x", frozenset({"hr\0x"})), Principal("acme", "anna\0x", frozenset())):
+        assert reader.allowed_versions(longer).is_empty
+        assert reader.get_document(longer, "pay") is None
+        assert reader.list_documents(longer)[0] == []
+        assert reader.passages_not_in_force(["pay@1#0"], longer) == {}
+    versions = reader.allowed_versions(HANNA)
+    assert reader.passages_by_id(["pay@1#0"], versions)
+    assert reader.allowed_versions(HANNA, documents("pay\0x")).is_empty
+    assert reader.get_document(HANNA, "pay\0x") is None
+    assert reader.document_versions(HANNA, "pay\0x") == []
+    assert reader.sections(HANNA, "pay\0x", 1) == []
+    assert reader.original_file(HANNA, "pay\0x", 1) is None
+    assert reader.document_passages(versions, "pay\0x") == []
+    assert reader.section_passages(versions, "pay", ["s1\0x"]) == []
+    assert reader.passages_by_id(["pay@1#0\0x"], versions) == {}
+    assert reader.places([], ["pay@1#0\0x"], versions) == []
+    assert reader.passages_not_in_force(["pay@1#0\0x"], HANNA) == {}
+    assert reader.passages_by_label(["table 1\0x"], versions) == {}
+    assert not writer.exists("acme", "pay\0x")
+    assert writer.delete("acme", "pay\0x") == 0
+    assert reader.get_document(HANNA, "pay") is not None
+
+
 def test_a_revoke_holds_in_the_next_request(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:
     put(writer, tmp_path, "pay", ["Salary bands."])
     before = reader.allowed_versions(ANNA)

@@ -123,12 +123,26 @@ def test_a_file_that_another_document_shares_is_kept(writer: StoreWriter, reader
 
 def test_vectors_of_another_encoder_are_refused(writer: StoreWriter, tmp_path: Path) -> None:
     put(writer, tmp_path, "policy", ["Text."])
-    other = retrieval_pb2.EncoderContract()
-    other.CopyFrom(ENCODER)
+    other, pretender, silent = (retrieval_pb2.EncoderContract() for _ in range(3))
+    for each in (other, pretender, silent):
+        each.CopyFrom(ENCODER)
     other.revision = "2"
-    with pytest.raises(ServiceError) as raised:
-        writer.set_encoder(other)
-    assert raised.value.reason == errors_pb2.ERROR_REASON_ENCODER_MISMATCH
+    pretender.canary_vectors[:] = [-value for value in ENCODER.canary_vectors]
+    silent.ClearField("canary_vectors")
+    for each in (other, pretender, silent):
+        with pytest.raises(ServiceError) as raised:
+            writer.set_encoder(each)
+        assert raised.value.reason == errors_pb2.ERROR_REASON_ENCODER_MISMATCH
+
+
+def test_an_encoder_on_another_processor_is_the_same(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:
+    put(writer, tmp_path, "policy", ["Text."])
+    nudged = retrieval_pb2.EncoderContract()
+    nudged.CopyFrom(ENCODER)
+    nudged.canary_vectors[:] = [value + 0.002 for value in ENCODER.canary_vectors]
+    writer.set_encoder(nudged)
+    put(writer, tmp_path, "other policy", ["More text."])
+    assert reader.encoder_contract() == ENCODER
 
 
 def test_replacing_vectors_switches_the_encoder(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:

@@ -25,6 +25,23 @@ def test_words_match_in_their_forms_and_identifiers_as_written(
     assert words == {"regularizes": True, "zebras": False}
 
 
+@pytest.mark.parametrize("language", ["", "und"])
+def test_words_of_an_undetermined_language_are_found(
+    writer: StoreWriter, reader: StoreReader, tmp_path: Path, language: str
+) -> None:
+    text = "The company issues parking permits on Mondays."
+    passage = make_passage(text)
+    passage.language = language
+    # Questions are stemmed by the languages that are known.
+    known = make_passage("Die Anträge liegen im Rathaus.")
+    known.language = "de"
+    put(writer, tmp_path, "short", [passage, known], title="Rules")
+    for word in ("permits", "permit", "parking", "company", "companies", "issues", "Mondays"):
+        assert found(reader, ANNA, word) == {text}, word
+    assert reader.matching_words("parking permits", reader.allowed_versions(ANNA)) == {"parking": True, "permits": True}
+    assert found(reader, ANNA, "Antrag") == {known.text}
+
+
 def test_hostile_queries_are_just_words(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:
     put(writer, tmp_path, "notes", ["Plain text."])
     versions = reader.allowed_versions(ANNA)

@@ -162,7 +162,11 @@ def ingest(
 def _read_password(path: Path | None) -> str:
     if path is None:
         return ""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise CommandError(f"--password-file: {path}: {reason}") from None
     if not lines or not lines[0]:
         raise CommandError(f"--password-file: the first line of {path} is empty")
     return lines[0]

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from citemesh.auth.principal import Principal
 from citemesh.store.document_lists import StoredDocument, describe_versions, read_place, write_place
+from citemesh.store.embedded.text_lists import write_texts
 from citemesh.store.embedded.visibility import MAY_READ, list_readers
 from citemesh.store.versions import VersionSpan, to_microseconds
 from citemesh.v1.document_pb2 import AccessPolicy, Document, DocumentProfile, Section
@@ -94,7 +95,7 @@ def _select_documents(connection: sqlite3.Connection, principal: Principal, ids:
     wanted = "document_id IN (SELECT value FROM json_each(:ids))"
     rows = connection.execute(
         f"{_SELECT} WHERE {MAY_READ} AND {wanted} ORDER BY document_id, document_version DESC",
-        {"tenant_id": principal.tenant_id, "readers": list_readers(principal), "ids": json.dumps(list(ids))},
+        {"tenant_id": principal.tenant_id, "readers": list_readers(principal), "ids": write_texts(ids)},
     )
     return [_stored(row) for row in rows]
 

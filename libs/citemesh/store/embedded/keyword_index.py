@@ -16,7 +16,7 @@ from citemesh.v1.evidence_pb2 import Passage
 WRITER_HEAP_SIZE_BYTES = 16_000_000
 
 # Part of the folder's name: an index with other fields or another analysis is built anew beside it.
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 def build_schema() -> tantivy.Schema:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from citemesh.store.contract import IndexCounts, Place, VersionFilter
 from citemesh.store.embedded.document_reading import read_sections
+from citemesh.store.embedded.text_lists import write_texts
 from citemesh.store.labels import canonical_label
 from citemesh.store.toc_match import descend
 from citemesh.store.visibility import is_allowed
@@ -29,7 +30,7 @@ def read_places(
         rows += connection.execute(
             "SELECT passage_row, passage_id, version_row, section_id FROM passages"
             " WHERE tenant_id = ? AND passage_id IN (SELECT value FROM json_each(?))",
-            (versions.tenant_id, json.dumps(list(passage_ids))),
+            (versions.tenant_id, write_texts(passage_ids)),
         )
     allowed = {row[0]: row for row in rows if is_allowed(versions, row[2])}
     documents = _read_document_ids(connection, {row[2] for row in allowed.values()})
@@ -62,7 +63,7 @@ def read_by_id(connection: sqlite3.Connection, ids: Sequence[str], versions: Ver
     rows = connection.execute(
         "SELECT passage_id, version_row, passage FROM passages"
         " WHERE tenant_id = ? AND passage_id IN (SELECT value FROM json_each(?))",
-        (versions.tenant_id, json.dumps(list(ids))),
+        (versions.tenant_id, write_texts(ids)),
     )
     return {str(row[0]): Passage.FromString(row[2]) for row in rows if is_allowed(versions, row[1])}
 
@@ -119,7 +120,7 @@ def read_section(
     rows = connection.execute(
         "SELECT passage FROM passages WHERE version_row = ? AND section_id IN (SELECT value FROM json_each(?))"
         " ORDER BY ordinal",
-        (version_row, json.dumps(sorted(wanted))),
+        (version_row, write_texts(sorted(wanted))),
     )
     return [Passage.FromString(row[0]) for row in rows]
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Set
 
 from citemesh.store.contract import SectionHit, VersionFilter
+from citemesh.store.embedded.text_lists import write_texts
 from citemesh.store.toc_match import FoundSection, read_toc_question
 from citemesh.v1.document_pb2 import Section
 
@@ -40,7 +41,7 @@ def _leading_forms(connection: sqlite3.Connection, forms: Set[str], tenant_id: s
         for word, count in connection.execute(
             "SELECT word, count(*) FROM section_words"
             " WHERE tenant_id = ? AND word IN (SELECT value FROM json_each(?)) GROUP BY word",
-            (tenant_id, json.dumps(sorted(forms))),
+            (tenant_id, write_texts(sorted(forms))),
         )
     }
     leading = {word for word, count in counts.items() if count <= _MAX_TITLES_PER_WORD}
@@ -57,7 +58,7 @@ def _rows_by_words(connection: sqlite3.Connection, forms: Set[str], versions: Ve
         " LIMIT :count",
         {
             "tenant_id": versions.tenant_id,
-            "words": json.dumps(sorted(forms)),
+            "words": write_texts(sorted(forms)),
             "versions": json.dumps(versions.version_keys),
             "count": _MAX_ROWS,
         },
@@ -75,7 +76,7 @@ def _rows_by_label(connection: sqlite3.Connection, labels: Set[str], versions: V
         " AND version_row IN (SELECT value FROM json_each(:versions)) LIMIT :count",
         {
             "tenant_id": versions.tenant_id,
-            "labels": json.dumps(sorted(labels)),
+            "labels": write_texts(sorted(labels)),
             "versions": json.dumps(versions.version_keys),
             "count": _MAX_ROWS,
         },

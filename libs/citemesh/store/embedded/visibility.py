@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 
 from citemesh.auth.principal import Principal
 from citemesh.store.access import reader_entries, scope_documents
 from citemesh.store.embedded.changes import read_state
 from citemesh.store.embedded.database import Database
+from citemesh.store.embedded.text_lists import write_texts
 from citemesh.store.versions import VersionSpan
 from citemesh.store.visibility import View, Views
 from citemesh.v1.question_pb2 import Scope
@@ -41,7 +41,7 @@ class Visibility:
 
 def list_readers(principal: Principal) -> str:
     """The entries of `access_entries` that let `principal` read, as a JSON list."""
-    return json.dumps(sorted(reader_entries(principal)))
+    return write_texts(sorted(reader_entries(principal)))
 
 
 def _read_spans(
@@ -55,7 +55,7 @@ def _read_spans(
         {
             "tenant_id": principal.tenant_id,
             "readers": list_readers(principal),
-            "ids": json.dumps(sorted(document_ids or ())),
+            "ids": write_texts(sorted(document_ids or ())),
         },
     )
     return [VersionSpan(*row) for row in rows]

@@ -39,7 +39,12 @@ def write_entries(connection: Connection, entries: Sequence[Entry], *, refresh: 
         _write_some(connection, list(entries[start : start + _ACTIONS]))
     if refresh and entries:
         indexes = ",".join(sorted({entry.index for entry in entries}))
-        connection.run(lambda client: client.indices.refresh(index=indexes))
+        refresh_index(connection, indexes)
+
+
+def refresh_index(connection: Connection, indexes: str) -> None:
+    """Let searches find what was written to `indexes`, names by commas; after a large write it takes long."""
+    connection.run(lambda client: client.indices.refresh(index=indexes, request_timeout=_TIMEOUT_S))
 
 
 def _write_some(connection: Connection, entries: list[Entry]) -> None:

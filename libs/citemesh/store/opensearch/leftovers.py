@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from citemesh.store.opensearch.bulk import refresh_index
 from citemesh.store.opensearch.connection import Connection, read_hits
 from citemesh.store.opensearch.entries import now_ms
 from citemesh.store.opensearch.indexes import read_generation
@@ -27,7 +28,7 @@ class Held:
 
 def count_versions(connection: Connection, index: str) -> list[Held]:
     """What `index` holds now, by version."""
-    connection.run(lambda client: client.indices.refresh(index=index))
+    refresh_index(connection, index)
     held: list[Held] = []
     after: dict[str, Any] = {}
     while True:
@@ -58,7 +59,7 @@ def find_leftovers(connection: Connection, *, writer_id: str = "", older_than_ms
     indexes = [names.sections, *([names.passages] if read_generation(connection) else [])]
     # The indexes before the records: what is committed in between is named.
     held = [each for index in indexes for each in count_versions(connection, index)]
-    connection.run(lambda client: client.indices.refresh(index=names.documents))
+    refresh_index(connection, names.documents)
     records = connection.scan(
         names.documents, {"match_all": {}}, "document_key", {"_source": ["record.versions.version_key"]}
     )

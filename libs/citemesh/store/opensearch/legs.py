@@ -12,6 +12,7 @@ from citemesh.store.keyword_query import read_keyword_query, searched_words
 from citemesh.store.opensearch import searches
 from citemesh.store.opensearch.connection import MAX_READ, Connection, columns, read_columns
 from citemesh.store.opensearch.indexes import read_generation
+from citemesh.store.opensearch.known_passages import PLACE_FIELDS, KnownPassages
 
 # Up to here each allowed passage is compared; above, the graph is followed.
 _MAX_EXACT: Final = 10_000
@@ -20,24 +21,34 @@ _WORD_HITS: Final = 20
 
 
 def search_keywords(
-    connection: Connection, text: str, languages: Sequence[str], versions: VersionFilter, limit: int
+    connection: Connection,
+    known: KnownPassages,
+    text: str,
+    languages: Sequence[str],
+    versions: VersionFilter,
+    limit: int,
 ) -> list[Hit]:
     """See StoreReader.keyword_search."""
     asked = read_keyword_query(text, languages)
     if asked.is_empty:
         return []
-    found = _search(connection, searches.filtered(searches.words_query(asked), versions), limit)
+    found = _search(connection, known, searches.filtered(searches.words_query(asked), versions), versions, limit)
     return sorted(found, key=lambda hit: (-hit.leg_score, hit.passage_key))
 
 
 def search_vectors(
-    connection: Connection, vector: Vectors, versions: VersionFilter, passage_count: int, limit: int
+    connection: Connection,
+    known: KnownPassages,
+    vector: Vectors,
+    versions: VersionFilter,
+    passage_count: int,
+    limit: int,
 ) -> list[Hit]:
     """See StoreReader.dense_search; `passage_count` is what the filter reaches."""
     is_exact = passage_count <= _MAX_EXACT
     query = searches.exact_query(vector, versions) if is_exact else searches.graph_query(vector, versions, limit)
     try:
-        hits = _search(connection, query, limit)
+        hits = _search(connection, known, query, versions, limit)
     except ServiceError:
         # Asked only now, because it costs a request of its own: the cluster refuses a vector of another width.
         used = read_generation(connection)
@@ -63,7 +74,11 @@ def find_words(connection: Connection, text: str, languages: Sequence[str], vers
     return words
 
 
-def _search(connection: Connection, query: dict[str, Any], limit: int) -> list[Hit]:
-    body = {"size": min(limit, MAX_READ), "track_total_hits": False, "query": query, **columns(["passage_key"])}
+def _search(
+    connection: Connection, known: KnownPassages, query: dict[str, Any], versions: VersionFilter, limit: int
+) -> list[Hit]:
+    body = {"size": min(limit, MAX_READ), "track_total_hits": False, "query": query, **columns(PLACE_FIELDS)}
     hits = connection.search(connection.names.passages, body)
-    return [Hit(read_columns(hit)["passage_key"], float(hit["_score"])) for hit in hits]
+    rows = [read_columns(hit) for hit in hits]
+    known.keep_places(rows, versions)
+    return [Hit(row["passage_key"], float(hit["_score"])) for row, hit in zip(rows, hits, strict=True)]

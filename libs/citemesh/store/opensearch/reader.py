@@ -18,6 +18,7 @@ from citemesh.store.opensearch.catalog import Catalogs
 from citemesh.store.opensearch.connection import Connection
 from citemesh.store.opensearch.entries import read_version_sections
 from citemesh.store.opensearch.indexes import read_generation
+from citemesh.store.opensearch.known_passages import KnownPassages
 from citemesh.store.opensearch.reach import Reach
 from citemesh.store.opensearch.settings import StoreSettings
 from citemesh.store.toc_match import descend, read_toc_question
@@ -40,6 +41,7 @@ class OpenSearchReader:
         self._files = OriginalFiles(root)
         self._views = Views(STORE_NAME)
         self._reach = Reach(self._catalogs)
+        self._known = KnownPassages(self._connection, self._catalogs)
 
     def allowed_versions(
         self, principal: Principal, scope: Scope | None = None, as_of: datetime | None = None
@@ -130,14 +132,14 @@ class OpenSearchReader:
         if versions.is_empty or limit < 1:
             return []
         languages = self._catalogs.known(versions.tenant_id).languages
-        return legs.search_keywords(self._connection, text, languages, versions, limit)
+        return legs.search_keywords(self._connection, self._known, text, languages, versions, limit)
 
     def dense_search(self, vector: Vectors, versions: VersionFilter, limit: int) -> list[Hit]:
         """See StoreReader."""
         if versions.is_empty or limit < 1:
             return []
         passage_count = self._reach.of(versions).passage_count
-        return legs.search_vectors(self._connection, vector, versions, passage_count, limit)
+        return legs.search_vectors(self._connection, self._known, vector, versions, passage_count, limit)
 
     def toc_search(self, text: str, versions: VersionFilter, limit: int) -> list[SectionHit]:
         """See StoreReader."""
@@ -154,18 +156,15 @@ class OpenSearchReader:
 
     def places(self, keys: Sequence[int], passage_ids: Sequence[str], versions: VersionFilter) -> list[Place]:
         """See StoreReader."""
-        found = passages.read_by_key(self._connection, keys, versions)
-        found.update(passages.read_by_id(self._connection, passage_ids, versions))
-        return [Place(key, each.passage_id, each.document_id, each.parent_id) for key, each in found.items()]
+        return self._known.places(keys, passage_ids, versions)
 
     def passages_by_key(self, keys: Sequence[int], versions: VersionFilter) -> dict[int, Passage]:
         """See StoreReader."""
-        return passages.read_by_key(self._connection, keys, versions)
+        return self._known.by_key(keys, versions)
 
     def passages_by_id(self, passage_ids: Sequence[str], versions: VersionFilter) -> dict[str, Passage]:
         """See StoreReader."""
-        found = passages.read_by_id(self._connection, passage_ids, versions)
-        return {passage.passage_id: passage for passage in found.values()}
+        return self._known.by_id(passage_ids, versions)
 
     def passages_not_in_force(
         self, passage_ids: Sequence[str], principal: Principal, scope: Scope | None = None

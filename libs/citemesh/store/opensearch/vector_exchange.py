@@ -10,7 +10,7 @@ import numpy as np
 
 from citemesh.store.contract import EncodePassages
 from citemesh.store.errors import store_unavailable
-from citemesh.store.opensearch.bulk import write_entries
+from citemesh.store.opensearch.bulk import refresh_index, write_entries
 from citemesh.store.opensearch.connection import Connection, columns, read_columns
 from citemesh.store.opensearch.entries import OWNER_FIELDS, Owner, make_passages, read_passage
 from citemesh.store.opensearch.gate import Gate
@@ -86,4 +86,4 @@ class VectorExchange:
                 entries += make_passages(index, owner, numbered, islice(vectors, len(numbered)))
             write_entries(self._connection, entries, refresh=False)
             self._gate.renew(is_closed=is_closed)
-        self._connection.run(lambda client: client.indices.refresh(index=index))
+        refresh_index(self._connection, index)

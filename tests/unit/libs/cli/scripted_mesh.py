@@ -94,6 +94,8 @@ class Script:
     requests: list[Any] = field(default_factory=list)
     principals: list[Principal] = field(default_factory=list)
     ingested: dict[str, bytes] = field(default_factory=dict)
+    stored: document_pb2.Document | None = None
+    """What Ingest gives as a new version; None: a document of its header."""
     delay_s: float = 0.0
 
     async def note(self, rpc: str, request: Any) -> None:
@@ -154,6 +156,9 @@ class Documents(documents_pb2_grpc.DocumentsServiceServicer):
         if content.startswith(b"broken"):
             raise ServiceError(errors_pb2.ERROR_REASON_FILE_CORRUPT, "The file is damaged beyond reading.")
         document_id = header.document_id or Path(header.file_name).stem
+        if self.script.stored is not None:
+            result = documents_pb2.INGEST_RESULT_NEW_VERSION
+            return documents_pb2.IngestResponse(document=self.script.stored, result=result)
         known = self.script.ingested.get(document_id) == content
         self.script.ingested[document_id] = content
         document = document_pb2.Document(document_id=document_id, document_version=1, passage_count=5)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
 from pathlib import Path
 
 import pytest
 
+from citemesh.cli.connection import connect
 from citemesh.cli.known import compare
+from citemesh.cli.options import read_common
+from citemesh.cli.output import Output
+from citemesh.cli.sending import send_files
 from citemesh.rpc.errors import ServiceError
 from citemesh.v1 import document_pb2, documents_pb2, errors_pb2
 from tests.unit.libs.cli.scripted_mesh import Command, Script
@@ -110,3 +116,24 @@ async def test_ray_writes_no_store_that_a_mesh_holds(
     assert ended.code in (2, 5)
     assert words in ended.err
     assert script.requests == []
+
+
+class FailingLater(io.BytesIO):
+    """A file whose second read fails."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell():
+            raise OSError(errno.EIO, "Input/output error")
+        return super().read(size)
+
+
+async def test_a_file_whose_read_fails_on_the_way_is_named(
+    state_dir: Path, many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = many / "file 1.md"
+    monkeypatch.setattr(Path, "open", lambda *_: FailingLater(b"x" * 600_000))
+    output = Output(False)
+    async with connect(read_common(None, False, None, 30.0, state_dir), output) as connection:
+        tally = await send_files(connection, output, [(failing, header())])
+    assert [(failure.path, failure.reason) for failure in tally.failures] == [(failing, "Input/output error")]
+    assert tally.responses == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from citemesh.v1.document_pb2 import Document
 from tests.unit.libs.cli.scripted_mesh import Command, Script, run_command
 
 
@@ -181,3 +183,59 @@ async def test_closing_a_document_to_everyone_asks_first(command: Command, scrip
     assert "CITEMESH_DOCUMENTS_ADMIN_GROUPS" in ended.err
     assert "add --yes" in ended.err
     assert script.requests == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pipe.md", "pipe.md: it is a pipe, not a file"),
+        ("loop.md", "loop.md: Too many levels of symbolic links"),
+        ("/dev/zero", "/dev/zero: it is a device, not a file"),
+        ("gone.md", "gone.md: there is no such file or folder"),
+    ],
+)
+async def test_what_is_no_file_is_named_and_never_opened(
+    command: Command, script: Script, tmp_path: Path, name: str, said: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "loop.md").symlink_to("loop.md")
+    ended = await command("ingest", name)
+    assert (ended.code, ended.out, script.requests) == (2, "", [])
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+
+
+async def test_what_is_no_file_in_a_folder_stops_no_other(command: Command, script: Script, folder: Path) -> None:
+    os.mkfifo(folder / "pipe.md")
+    (folder / "loop.md").symlink_to("loop.md")
+    ended = await command("ingest", str(folder))
+    assert ended.code == 2
+    assert "pipe.md was not ingested: it is a pipe, not a file" in ended.err
+    assert "loop.md was not ingested: Too many levels of symbolic links" in ended.err
+    assert set(script.ingested) == {"readme", "it/readme"}
+
+
+async def test_a_file_whose_read_fails_is_named(command: Command, script: Script) -> None:
+    ended = await command("ingest", "/proc/self/mem")
+    assert ended.code == 2
+    assert "/proc/self/mem was not ingested: Input/output error" in ended.err
+    assert "Traceback" not in ended.err
+    assert script.ingested == {}
+
+
+async def test_a_file_that_takes_the_place_of_another_says_so(command: Command, script: Script, tmp_path: Path) -> None:
+    before = Document(document_id="q-1", document_version=1, title="Opening hours", media_type="text/markdown")
+    script.documents = [before]
+    script.stored = Document(document_id="q-1", document_version=2, title="Prices", media_type="text/markdown")
+    script.stored.effective_from_time.FromJsonString("2026-01-01T00:00:00Z")
+    (tmp_path / "q-1.md").write_text("# Prices")
+    ended = await command("ingest", "q-1.md")
+    assert 'q-1.md replaces "Opening hours" (text/markdown) as version 2 of q-1; give --document-id' in ended.err
+    assert "version 2 (new version): 0 passages, in force from 2026-01-01" in ended.out
+
+    script.stored.title = before.title
+    ended = await command("ingest", "q-1.md")
+    assert "replaces" not in ended.err
+    script.stored.title = "Prices"
+    ended = await command("ingest", "q-1.md", "--document-id", "prices")
+    assert "replaces" not in ended.err

@@ -15,6 +15,12 @@ def test_words_are_stemmed_by_their_language() -> None:
     assert stem_words("unknown languages", "xx") == ["unknown", "languages"]
 
 
+@pytest.mark.parametrize("language", ["", "und"])
+def test_words_of_an_undetermined_language_are_stemmed_as_every_question_is(language: str) -> None:
+    assert stem_words("permits", language) == stem_words("permit", "en")
+    assert set(stem_words("Les entreprises", language)) <= set(word_forms("Les entreprises", ("en", "fr")))
+
+
 def test_scripts_without_spaces_are_cut_in_pairs() -> None:
     assert stem_words("使用模型 v2", "zh") == ["使用", "用模", "模型", "v2"]
     assert set(content_words("模型", ("en", "zh"))) <= set(stem_words("使用模型", "zh"))

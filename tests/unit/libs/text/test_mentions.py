@@ -29,6 +29,11 @@ def named(text: str) -> list[str]:
         ("Article 6(1)(a) or (c)", ["article 6(1)(a)", "article 6(1)(c)"]),
         ("Appendices A and B", ["appendix A", "appendix B"]),
         ("Section 5, 2020 and later", ["section 5"]),
+        # Behind a singular a mere count begins something else.
+        ("Section 4 and 14 days before leaving", ["section 4"]),
+        ("§ 5 to 12 months later", ["section 5"]),
+        ("§ 5(a) and (b) apply", ["section 5(a)", "section 5(b)"]),
+        ("Figs. 2 and 3 show", ["figure 2", "figure 3"]),
         ("figure out 3 parts of table manners", []),
         ("12 CFR § 26.19(e)", []),
         ("Table IV and Figures I and II", ["table IV", "figure I", "figure II"]),

@@ -279,3 +279,11 @@ def test_a_question_that_nobody_understood_is_kept_and_searched(question: str) -
     parsed = parse_plainly(question)
     assert parsed.original_question == parsed.retrieval.main_query == question
     assert len(parsed.retrieval.anchor_keywords) <= 15
+
+
+def test_a_corrected_text_holds_no_citation_numbers_but_its_own() -> None:
+    answer = answer_pb2.AnswerWithEvidence(text="It opens at nine. (2) [1]")
+    answer.claims.add(claim_id="C1", text="It opens at nine. [2]", citations=[evidence_pb2.Citation(evidence_id="E1")])
+    corrected = drop_claims(answer, {"C2"})
+    assert corrected.text == "It opens at nine. (2) [1]"
+    assert corrected.claims[0].text == "It opens at nine. [2]"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from citemesh.v1 import documents_pb2 as pb
+from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals
 from citemesh.v1.question_pb2 import DocumentIds, Scope
 from tests.unit.services.documents.conftest import NewPdf
 from tests.unit.services.documents.serving import (
@@ -127,3 +128,37 @@ async def test_documents_survive_a_restart(monkeypatch: pytest.MonkeyPatch, tmp_
     mesh = await start(monkeypatch, tmp_path)
     assert len((await mesh.call("List", pb.ListRequest())).documents) == 1
     await mesh.service.close()
+
+
+@pytest.mark.parametrize(
+    ("document_id", "reason"),
+    [
+        ("", "INVALID_FIELD"),
+        (" \t", "INVALID_FIELD"),
+        ("rules\0zzz", "DOCUMENT_NOT_FOUND"),
+        ("a b", "DOCUMENT_NOT_FOUND"),
+    ],
+)
+async def test_an_id_that_no_document_has_finds_and_removes_none(mesh: Mesh, document_id: str, reason: str) -> None:
+    await mesh.ingest(RULES)
+    for method, request in (
+        ("Get", pb.GetRequest(document_id=document_id)),
+        ("Delete", pb.DeleteRequest(document_id=document_id)),
+        ("SetAccess", pb.SetAccessRequest(document_id=document_id, access=ONLY_HR)),
+        ("RenderPage", pb.RenderPageRequest(document_id=document_id, page_number=1)),
+        ("Reparse", pb.ReparseRequest(document_id=document_id, page_numbers=[1])),
+    ):
+        assert await reason_of(mesh.call(method, request)) == reason, method
+    assert (await mesh.call("Get", pb.GetRequest(document_id="rules"))).document.document_version == 1
+
+
+async def test_names_of_readers_hold_no_control_characters(mesh: Mesh) -> None:
+    for name in ("hr\0evil", "hr\n", " ", "x" * 257):
+        access = AccessPolicy(only=AllowedPrincipals(groups=[name]))
+        assert await reason_of(mesh.ingest(RULES, access=access)) == "INVALID_FIELD", name
+    await mesh.ingest(RULES)
+    access = AccessPolicy(only=AllowedPrincipals(users=["ada\0"]))
+    changed = mesh.call("SetAccess", pb.SetAccessRequest(document_id="rules", access=access))
+    assert await reason_of(changed) == "INVALID_FIELD"
+    long = AccessPolicy(only=AllowedPrincipals(users=["ada"], groups=["x" * 256]))
+    assert (await mesh.ingest(RULES, access=long)).document.access == long

@@ -103,3 +103,40 @@ async def test_an_older_period_sent_again_stays_as_it_is(mesh: Mesh, monkeypatch
     monkeypatch.setattr(DocumentReader, "read", lambda *_: pytest.fail("the file was read again"))
     again = await mesh.ingest(RULES, **last_year)
     assert (again.result, again.document.document_version) == (pb.INGEST_RESULT_UNCHANGED, 1)
+
+
+async def test_new_content_without_a_date_takes_effect_now_where_a_version_has_one(mesh: Mesh) -> None:
+    await mesh.ingest(RULES, effective_from_time=NEW_YEAR)
+    before = Timestamp()
+    before.GetCurrentTime()
+    changed = await mesh.ingest(RULES + "\nAnd by day.\n")
+    assert (changed.result, changed.document.document_version) == (pb.INGEST_RESULT_NEW_VERSION, 2)
+    assert changed.document.effective_from_time.ToMicroseconds() >= before.ToMicroseconds()
+    got = await mesh.call("Get", pb.GetRequest(document_id="rules"))
+    assert got.document.document_version == 2
+    then = await mesh.call("List", pb.ListRequest(as_of_time=before))
+    assert [document.document_version for document in then.documents] == [1]
+
+    again = await mesh.ingest(RULES + "\nAnd by day.\n")
+    assert (again.result, again.document.document_version) == (pb.INGEST_RESULT_UNCHANGED, 2)
+    back = await mesh.ingest(RULES)
+    assert (back.result, back.document.document_version) == (pb.INGEST_RESULT_NEW_VERSION, 3)
+    assert (await mesh.call("Get", pb.GetRequest(document_id="rules"))).document.document_version == 3
+
+
+async def test_the_content_in_force_without_its_dates_changes_nothing(mesh: Mesh) -> None:
+    await mesh.ingest(RULES, effective_from_time=NEW_YEAR, effective_to_time=Timestamp(seconds=4_102_444_800))
+    assert (await mesh.ingest(RULES)).result == pb.INGEST_RESULT_UNCHANGED
+
+
+async def test_a_dated_version_to_come_leaves_corrections_as_they_are(mesh: Mesh) -> None:
+    await mesh.ingest(RULES, effective_from_time=Timestamp(seconds=4_102_444_800))
+    changed = await mesh.ingest(RULES + "\nAnd by day.\n")
+    assert not changed.document.HasField("effective_from_time")
+    assert (await mesh.call("Get", pb.GetRequest(document_id="rules"))).document.document_version == 2
+
+
+async def test_a_version_that_would_begin_now_and_has_ended_is_refused(mesh: Mesh) -> None:
+    await mesh.ingest(RULES, effective_from_time=Timestamp(seconds=NEW_YEAR.seconds - 365 * 86400))
+    ended = mesh.ingest(RULES + "\nAnd by day.\n", effective_to_time=Timestamp(seconds=NEW_YEAR.seconds - 86400))
+    assert await reason_of(ended) == "INVALID_FIELD"

@@ -50,6 +50,12 @@ def test_a_list_with_its_count(library: Library) -> None:
     assert [candidate.passage.passage_id for candidate in response.candidates] == ["kit@1#0"]
 
 
+def test_things_that_differ_by_signs_alone_are_several(library: Library) -> None:
+    library.add("kit", ["The compiler supports three languages:\n- C\n- C++\n- C#"])
+    response = list_items(library, "Which languages does the compiler support?", ["kit@1#0"])
+    assert texts(response) == ["C", "C++", "C#"]
+
+
 def test_named_paragraphs_over_passages_and_pages(library: Library) -> None:
     sections = [make_section("s4", "Regularization", number="5.4")]
     path = ["Training", "Regularization"]

@@ -48,6 +48,11 @@ def test_white_space_marks_and_digits(unit: str) -> None:
     )
 
 
+@pytest.mark.parametrize("unit", ["§", "§ ", "Part I of ", "Table 1 of the Act "])
+def test_signs_of_places(unit: str) -> None:
+    find_label_fault("Table 1 says so.", unit * (40_000 // len(unit)), Place("", ""))
+
+
 def test_many_labels_and_rows_in_one_claim() -> None:
     text = "Table 1 shows rows. Row (a) is long.\n(a) first row of Table 1\n"
     place = Place(text * 200, text)
@@ -59,6 +64,18 @@ def test_parts_of_a_named_place_bear_its_number() -> None:
     place = Place("", "")
     assert find_label_fault("Section 3.1 says so.", "As Section 3.1.4 says.", place) == ""
     assert find_label_fault("Section 3.1 says so.", "As Section 3.12 says.", place) != ""
+
+
+@pytest.mark.parametrize("kind", ["Table", "Figure"])
+def test_a_place_is_not_the_one_whose_number_goes_on(kind: str) -> None:
+    assert find_label_fault(f"{kind} 5 sets the limit.", f"{kind} 5-2: sets the limit.", Place("", ""))
+
+
+@pytest.mark.parametrize("claim", ["See § 5 to {} months later.", "Section 5 and {} months before leaving."])
+def test_a_count_behind_a_place_is_no_place(claim: str) -> None:
+    quote = claim.format(24)
+    assert find_disagreement(claim.format(12), quote, Place(quote, quote))
+    assert not find_disagreement(quote, quote, Place(quote, quote))
 
 
 def test_many_numbers() -> None:

@@ -127,3 +127,30 @@ def test_a_message_in_html_alone_is_read(tmp_path: Path) -> None:
 def test_misshapen_messages_do_not_break_the_parser(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.eml").write_bytes(data)
     assert parse_mail(tmp_path / "a.eml").blocks
+
+
+def test_a_chapter_that_cannot_be_read_whole_refuses_the_book(tmp_path: Path) -> None:
+    deep = CHAPTER.format("<p>The chapel opens at nine.</p>" + "<div>" * 3_000 + "The crypt opens at ten.")
+    with pytest.raises(ParseRefused, match="cannot be read whole") as refused:
+        parse_epub(make_book(tmp_path / "a.epub", {"OEBPS/text/one.xhtml": deep}))
+    assert refused.value.reason is RefusalReason.TOO_LARGE
+
+
+def test_a_deep_chapter_and_a_deep_message_are_read_whole(tmp_path: Path) -> None:
+    deep = f"<p>The chapel opens at nine.</p>{'<div>' * 900}The crypt opens at ten.{'</div>' * 900}<p>End.</p>"
+    book = parse_epub(make_book(tmp_path / "a.epub", {"OEBPS/text/one.xhtml": CHAPTER.format(deep)}))
+    assert [block.text for block in book.blocks[-2:]] == ["The crypt opens at ten.", "End."]
+    message = EmailMessage()
+    message["Subject"] = "Hours"
+    message.set_content(deep, subtype="html")
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+    assert [block.text for block in parse_mail(tmp_path / "a.eml").blocks[-2:]] == ["The crypt opens at ten.", "End."]
+
+
+def test_a_message_that_cannot_be_read_whole_is_refused(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["Subject"] = "Hours"
+    message.set_content("<div>" * 3_000 + "The crypt opens at ten.", subtype="html")
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+    with pytest.raises(ParseRefused, match="cannot be read whole"):
+        parse_mail(tmp_path / "a.eml")

@@ -212,3 +212,51 @@ def test_content_says_more_than_the_name(tmp_path: Path) -> None:
     assert tell_format(write(tmp_path / "a", "%PDF-1.4\n"), "notes.txt") == "pdf"
     assert tell_format(write(tmp_path / "b", "<!DOCTYPE html><html></html>"), "page") == "html"
     assert tell_format(write(tmp_path / "c", "# A\n\nb"), "README.md") == "markdown"
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("<div>", "</div>"), ("<span>", "</span>"), ("<b><p>", "</p></b>"), ("<ul><li>item", "</li></ul>")],
+)
+def test_html_nested_deeply_is_read_whole(opening: str, closing: str) -> None:
+    depth = 900
+    markup = f"<p>The chapel opens at nine.</p>{opening * depth}The crypt opens at ten.{closing * depth}"
+    document = read_markup(f"{markup}<p>The nave opens at noon.</p>", "html")
+
+    text = "\n".join(block.text for block in document.blocks)
+    assert "The chapel opens at nine." in text
+    assert "The crypt opens at ten." in text
+    assert "The nave opens at noon." in text
+
+
+@pytest.mark.parametrize("tag", ["div", "span", "ul><li", "dl><dd", "table><tr><td"])
+def test_html_nested_too_deeply_is_refused_and_not_cut(tag: str) -> None:
+    with pytest.raises(ParseRefused, match=r"nested more than 2,000 deep") as refused:
+        read_markup(f"<p>The chapel opens at nine.</p>{f'<{tag}>' * 5_000}The crypt opens at ten.", "html")
+    assert refused.value.reason is RefusalReason.TOO_LARGE
+
+
+def test_items_of_deep_lists_are_kept_in_order() -> None:
+    depth = 60
+    document = read_markup(
+        "".join(f"<ul><li>item {number}" for number in range(depth)) + "</li></ul>" * depth + "<ul><div><li>last",
+        "html",
+    )
+
+    lines = [line.text for block in document.blocks for line in block.lines]
+    assert lines == [*(f"item {number}" for number in range(depth)), "last"]
+
+
+def test_definitions_hold_their_lists() -> None:
+    document = read_markup(
+        "<dl><div><dt>Fee</dt><dd>What a guest pays:<ul><li>nine euros<ul><li>in winter</li></ul></li></ul></dd></div>"
+        "<dt>Term</dt><dd>A year.</dd><dd>Or less.</dd></dl>",
+        "html",
+    )
+
+    (block,) = document.blocks
+    assert [line.text for line in block.lines] == [
+        "Fee", "What a guest pays:", "nine euros", "in winter", "Term", "A year.", "Or less.",
+    ]  # fmt: skip
+    assert block.items == [0, 2, 3, 4]
+    assert block.levels == [0, 1, 2, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +162,46 @@ def test_an_empty_workbook_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParseRefused) as refused:
         parse_xlsx(tmp_path / "a.xlsx")
     assert refused.value.reason is RefusalReason.EMPTY
+
+
+def test_texts_of_groups_in_groups_are_read(tmp_path: Path) -> None:
+    deck = pptx.Presentation()
+    group = deck.slides.add_slide(deck.slide_layouts[6]).shapes
+    for _ in range(30):
+        group = group.add_group_shape().shapes
+    group.add_textbox(Inches(1), Inches(1), Inches(2), Inches(1)).text_frame.text = "The crypt opens at ten."
+    path = tmp_path / "deep.pptx"
+    deck.save(str(path))
+    assert [block.text for block in parse_pptx(path, 10).blocks] == ["The crypt opens at ten."]
+
+
+@pytest.mark.parametrize("depth", [3, 400])
+def test_docx_tables_in_tables_are_read_or_refused(tmp_path: Path, depth: int) -> None:
+    document = docx.Document()
+    document.add_paragraph("The chapel opens at nine.")
+    cell = document.add_table(1, 1).cell(0, 0)
+    for _ in range(depth if depth < 10 else 2):
+        cell = cell.add_table(1, 1).cell(0, 0)
+    cell.paragraphs[0].text = "The crypt opens at ten."
+    path = tmp_path / "deep.docx"
+    document.save(str(path))
+    if depth > 10:
+        _wrap_text(path, depth)
+        with pytest.raises(ParseRefused, match=r"nested too deeply|damaged"):
+            parse_docx(path)
+    else:
+        assert "The crypt opens at ten." in "\n".join(block.text for block in parse_docx(path).blocks)
+
+
+def _wrap_text(path: Path, depth: int) -> None:
+    """Puts the first paragraph into `depth` content controls."""
+    with zipfile.ZipFile(path) as package:
+        parts = {name: package.read(name) for name in package.namelist()}
+    opening, closing = b"<w:sdt><w:sdtContent>" * depth, b"</w:sdtContent></w:sdt>" * depth
+    body = (
+        parts["word/document.xml"].replace(b"<w:p>", opening + b"<w:p>", 1).replace(b"</w:p>", b"</w:p>" + closing, 1)
+    )
+    parts["word/document.xml"] = body
+    with zipfile.ZipFile(path, "w") as package:
+        for name, data in parts.items():
+            package.writestr(name, data)

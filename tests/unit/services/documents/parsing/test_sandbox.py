@@ -18,6 +18,7 @@ from services.documents.parsing import sandbox as sandbox_module
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.request import BEGUN_PAGE_NAME, RenderRequest
 from services.documents.parsing.sandbox import ParserSandbox, SandboxLimits
+from services.documents.refusals import to_service_error
 from tests.unit.services.documents.conftest import NewPdf
 
 
@@ -246,3 +247,19 @@ async def test_every_file_of_the_collection_is_read_as_measured_or_refused_in_ti
         if children_cpu_s() - before > 8:
             wrong.append((row["file"], "took longer than 8 s"))
     assert wrong == []
+
+
+async def test_a_parser_killed_from_outside_is_told_as_that(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    run_instead(monkeypatch, "import os\ndef act(job): os.kill(os.getpid(), 9)")
+    refusal = await refuse(ParserSandbox(SandboxLimits(), 1, tmp_path), tmp_path / "a")
+    assert refusal.reason is RefusalReason.CRASHED
+    assert "killed from outside" in refusal.message
+
+
+async def test_the_limit_told_is_the_one_that_was_passed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    run_instead(monkeypatch, "import time\ndef act(job): time.sleep(60)")
+    limits = SandboxLimits(wall_s=2.0, cpu_s=9.0)
+    refusal = await refuse(ParserSandbox(limits, 1, tmp_path), tmp_path / "a")
+    error = to_service_error(refusal, limits, size_bytes=1, max_size_bytes=1)
+    assert "more than the 2 seconds" in error.message
+    assert error.metadata["limit_s"] == "2.0"
