@@ -300,7 +300,9 @@ class AnswerWithEvidence(message.Message):
     UNANSWERED_SUB_QUESTIONS_FIELD_NUMBER: builtins.int
     LANGUAGE_FIELD_NUMBER: builtins.int
     text: builtins.str
-    """The answer as people read it, with markers such as [1] for the citations in the order of claims."""
+    """The answer as people read it, with markers such as [1] for the citations in the order of claims. Markers of the
+    documents' own stand in round brackets: "(2)".
+    """
     complete_answer_found: builtins.bool
     """Whether every part of the question is answered from the evidence."""
     confidence: builtins.float

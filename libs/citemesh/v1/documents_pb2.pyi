@@ -72,7 +72,7 @@ class IngestHeader(message.Message):
     """Password of an encrypted file; kept nowhere."""
     @builtins.property
     def effective_from_time(self) -> timestamp_pb2.Timestamp:
-        """In force from this time on; absent: always was."""
+        """In force from this time on; absent: always was, or from the ingest on where a version has begun on a date."""
 
     @builtins.property
     def effective_to_time(self) -> timestamp_pb2.Timestamp:
