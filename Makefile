@@ -5,8 +5,9 @@ PROTOS := $(sort $(wildcard protos/citemesh/v1/*.proto))
 SERVICE_PROTOS := $(shell grep -l '^service ' $(PROTOS))
 # What the breaking check compares with: main where it exists, else the commit checked out.
 BREAKING_AGAINST := $(shell git rev-parse --quiet --verify main >/dev/null 2>&1 && echo branch=main || echo ref=HEAD)
-FILES ?=
-ASK ?=
+# What they hold goes to the demo as it is, past the shell.
+export FILES ?=
+export ASK ?=
 PYTEST_ARGS ?=
 ROUNDS ?= 10
 BENCH ?=
@@ -33,7 +34,7 @@ models: setup ## Fetch and build the models, checked by sha256
 	@$(BIN)/python -m citemesh.models.pull
 
 demo: models ## Ask the bundled documents; your own: make demo FILES="a.pdf b.docx" ASK="..."
-	@FILES="$(FILES)" ASK="$(ASK)" $(BIN)/python -m demo
+	@$(BIN)/python -m demo
 
 test: models ## Run all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

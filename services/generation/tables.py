@@ -60,22 +60,52 @@ def read_pipe_table(text: str, lines: list[Span], heading_context: str = "") -> 
 def read_plain_table(text: str, heading_context: str = "") -> Table:
     """A table printed line by line: caption and header lines first, then one row a line.
 
-    The header is the run of lines before the first line that holds figures (or the first line after the caption);
-    its words are not divided into columns, so a row reads with all of them behind it.
+    Where one line of titles stands over rows of as many cells, each cell reads with its title. Else the header is the
+    run of lines before the first that holds figures (or the first line after the caption), not divided into columns: a
+    row reads with all of its words behind it.
     """
     lines = _line_spans(text)
+    columns = next((titles for line in heading_context.splitlines()[::-1] if (titles := _read_titles(line))), [])
     if heading_context or len(lines) < 2:
-        rows = [Row(start, end, read_plain(text[start:end])) for start, end in lines]
+        rows = [_read_row(text, line, columns) for line in lines]
         return Table(rows, read_plain(heading_context), None)
     count, caption_count = _count_head_lines([text[start:end] for start, end in lines])
+    titles = _read_titles(text[slice(*lines[caption_count])]) if caption_count < len(lines) - 1 else []
+    body = lines[caption_count + 1 :]
+    if titles and _are_cells_of(titles, [text[start:end] for start, end in body]):
+        count, columns = caption_count + 1, titles
     head, body = lines[:count], lines[count:]
     caption_span = (lines[0][0], lines[caption_count - 1][1]) if caption_count else None
     return Table(
-        rows=[Row(start, end, read_plain(text[start:end])) for start, end in body],
+        rows=[_read_row(text, line, columns) for line in body],
         caption=" ".join(read_plain(text[start:end]) for start, end in head),
         header_span=(head[0][0], head[-1][1]) if head else None,
         caption_span=caption_span,
     )
+
+
+def _read_row(text: str, line: Span, columns: list[str]) -> Row:
+    start, end = line
+    cells = [read_plain(cell) for cell in _split_places(text[start:end])]
+    if len(columns) < 2 or len(cells) != len(columns):
+        return Row(start, end, read_plain(text[start:end]))
+    return Row(start, end, join_cells(columns, cells))
+
+
+def _read_titles(line: str) -> list[str]:
+    """The titles of columns in a line of cells; empty where a cell is empty, holds figures, or comes twice."""
+    titles = [read_plain(cell) for cell in _split_places(line)]
+    is_header = len(titles) > 1 and all(titles) and len(set(titles)) == len(titles)
+    return titles if is_header and not any(_NUMBER.search(title) for title in titles) else []
+
+
+def _are_cells_of(titles: list[str], lines: list[str]) -> bool:
+    return all(len(_split_places(line)) == len(titles) for line in lines)
+
+
+def _split_places(line: str) -> list[str]:
+    """The cells of a row whose columns stand two spaces apart."""
+    return line.split("  ")
 
 
 def _line_spans(text: str) -> list[Span]:

@@ -26,6 +26,11 @@ class EncoderGuard:
         """The contract of the service's encoder, canary vectors included."""
         return self._own
 
+    def index_encoder(self) -> bytes:
+        """The index's contract as last compared, which each request does first; empty before."""
+        with self._lock:
+            return self._compared or b""
+
     def find_difference(self) -> str | None:
         """In what the two differ; None where they agree, or where the index holds nothing yet."""
         contract = self._store.encoder_contract()

@@ -52,6 +52,7 @@ class RetrievalService:
             settings.leg_thread_count,
             settings.ranking_cache_entry_count,
             measures,
+            self._guard.index_encoder,
         )
         self._handler = RetrievalHandler(
             store,

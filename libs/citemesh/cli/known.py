@@ -7,7 +7,8 @@ from pathlib import Path
 from citemesh.cli.connection import Connection
 from citemesh.files.ids import derive_id
 from citemesh.files.regular import measure_regular
-from citemesh.files.repeats import find_repeated, hash_file
+from citemesh.files.repeats import find_repeated
+from citemesh.models.files import hash_file
 from citemesh.rpc.calls import call
 from citemesh.rpc.errors import ServiceError
 from citemesh.v1 import document_pb2, documents_pb2, documents_pb2_grpc, errors_pb2

@@ -84,7 +84,9 @@ async def _run(job: Mapping[str, Any], tally: Tally, progress: IngestProgress) -
     try:
         # Its stdin stays open: once that ends, the program ends too, however this command goes.
         process.stdin.write(json.dumps(job).encode() + b"\n")
-        await process.stdin.drain()
+        # One that ends before it has read all says why below, with its code.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            await process.stdin.drain()
         while line := await process.stdout.readline():
             _take(json.loads(line), tally, progress)
         code = await process.wait()

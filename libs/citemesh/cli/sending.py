@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeVar
 
 from citemesh.cli.connection import Connection
 from citemesh.cli.exits import Exit, exit_of_error
@@ -25,6 +26,8 @@ FILES_AT_ONCE: Final = max(4, 2 * (os.cpu_count() or 1))
 
 _CHUNK_SIZE_BYTES: Final = 256 * 1024
 _OVERLOAD_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
+
+_Answer = TypeVar("_Answer")
 
 Described = tuple[Path, documents_pb2.IngestHeader]
 
@@ -65,9 +68,9 @@ class _Sending:
             try:
                 # Also before anything is opened: opening a pipe may wait for ever.
                 await asyncio.to_thread(measure_regular, path)
-                versions = await read_versions(self._connection, header)
+                versions = await _wait_out_overload(partial(read_versions, self._connection, header))
                 known = await asyncio.to_thread(compare, versions, path, header)
-                response = known or await self._send(path, header)
+                response = known or await _wait_out_overload(partial(self._send, path, header))
             except OSError as error:
                 self._fail(path, error.strerror or "it cannot be read", Exit.BAD_INPUT)
                 progress.finish(path)
@@ -88,17 +91,6 @@ class _Sending:
                     progress.finish(path, response.document.profile.page_count, response.document.passage_count)
 
     async def _send(self, path: Path, header: documents_pb2.IngestHeader) -> documents_pb2.IngestResponse:
-        """Send one file; one that an overloaded mesh refuses is sent again a little later."""
-        for pause_s in _OVERLOAD_PAUSES_S:
-            try:
-                return await self._send_once(path, header)
-            except ServiceError as error:
-                if error.reason != errors_pb2.ERROR_REASON_OVERLOADED:
-                    raise
-            await asyncio.sleep(pause_s)
-        return await self._send_once(path, header)
-
-    async def _send_once(self, path: Path, header: documents_pb2.IngestHeader) -> documents_pb2.IngestResponse:
         stub = documents_pb2_grpc.DocumentsServiceStub(self._connection.channel)
         file = await asyncio.to_thread(path.open, "rb")
         failures: list[OSError] = []
@@ -117,6 +109,18 @@ class _Sending:
 
     def _fail(self, path: Path, reason: str, exit_code: Exit) -> None:
         self.tally.failures.append(Failure(path, reason, exit_code))
+
+
+async def _wait_out_overload(call: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    """What a call gives; one that an overloaded mesh refuses is made again a little later."""
+    for pause_s in _OVERLOAD_PAUSES_S:
+        try:
+            return await call()
+        except ServiceError as error:
+            if error.reason != errors_pb2.ERROR_REASON_OVERLOADED:
+                raise
+        await asyncio.sleep(pause_s)
+    return await call()
 
 
 async def _make_requests(

@@ -67,7 +67,10 @@ def read_collection(folder: Path, split: str = "") -> Collection:
     lengths = {document.document_id: len(document.text) for document in documents}
     queries = tuple(_read_queries(folder, judgements, split, lengths))
     if not documents or not queries:
-        raise CollectionError(f"{folder} holds {len(documents)} documents and {len(queries)} judged queries.")
+        raise CollectionError(
+            f"{folder} holds {len(documents)} documents and {len(queries)} judged queries: corpus.jsonl, queries.jsonl "
+            "and qrels/test.tsv (query-id, corpus-id, score) must name each other's ids."
+        )
     return Collection(_name(folder), documents, queries)
 
 

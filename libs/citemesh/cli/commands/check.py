@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,6 +25,7 @@ from citemesh.cli.options import (
 )
 from citemesh.cli.output import Output
 from citemesh.cli.running import run
+from citemesh.cli.text_input import read_text_input
 from citemesh.rpc.calls import call
 from citemesh.v1 import answer_pb2, evidence_pb2, question_pb2, retrieval_pb2, validation_pb2, validation_pb2_grpc
 
@@ -49,14 +48,7 @@ def check(
 
 
 def _read_requests(file: str) -> Iterator[tuple[str, validation_pb2.ValidateRequest]]:
-    if file == "-":
-        text = sys.stdin.read()
-    else:
-        try:
-            text = Path(file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"{file} cannot be read: {error}") from None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(read_text_input(file).splitlines(), start=1):
         if line.strip():
             yield read_request(line, number)
 

@@ -195,5 +195,5 @@ async def _check_index(connection: Connection) -> Finding:
         )
     except ServiceError as error:
         return Finding("index", ok=False, detail=describe_error(error), remedy="See the log of the retrieval service.")
-    held = f"{count(index.document_count, 'document')}, {count(index.passage_count, 'passage')}"
+    held = f"{count(index.document_count, 'document')} and {count(index.passage_count, 'passage')} for this caller"
     return Finding("index", ok=True, detail=f"{index.store} store, {held}, encoder {index.encoder.model}")

@@ -249,13 +249,22 @@ def set_access(
             _confirm(f"Only administrators of the mesh {_ADMINS} can undo that.", "Close it to everyone?", as_json)
     if access is None:
         raise CommandError("Say who may read it: --allow GROUP, --allow-user USER, --everyone or --nobody")
-    run(_set_access(common, documents_pb2.SetAccessRequest(document_id=document_id, access=access)))
+    closes_out = as_user is not None and not _admits(access, as_user)
+    run(_set_access(common, documents_pb2.SetAccessRequest(document_id=document_id, access=access), closes_out))
 
 
-async def _set_access(common: Common, request: documents_pb2.SetAccessRequest) -> None:
+def _admits(access: document_pb2.AccessPolicy, caller: str) -> bool:
+    """Whether USER[:GROUP,...] may read what has this policy."""
+    user, _, groups = caller.partition(":")
+    return access.HasField("everyone") or user in access.only.users or bool({*groups.split(",")} & {*access.only.groups})
+
+
+async def _set_access(common: Common, request: documents_pb2.SetAccessRequest, closes_out: bool) -> None:
     output = Output(common.as_json)
     async with connect(common, output) as connection:
         stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
         response = await call(stub.SetAccess, request, timeout=connection.timeout_s, service="documents")
     output.json(response)
     output.result(f"{request.document_id} may now be read by {describe_access(request.access)}.")
+    if closes_out:
+        output.note(f"You are not among them: only they and administrators {_ADMINS} can change it from now on.")

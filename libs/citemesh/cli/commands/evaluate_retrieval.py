@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +23,7 @@ from citemesh.evaluation.found_rows import FoundRows
 from citemesh.evaluation.judged_collection import Collection, JudgedQuery, digest_documents, read_collection
 from citemesh.evaluation.retrieval_report import Summary, as_plain, summarize, summarize_sets
 from citemesh.evaluation.retrieval_run import CollectionSearch, search_all
+from citemesh.evaluation.searched_index import describe_index
 
 _SEED = 7
 
@@ -83,14 +84,15 @@ async def _measure(plan: _Plan, common: Common) -> None:
     output = Output(common.as_json)
     corpus = plan.collection.documents
     digest = digest_documents(corpus)
-    kept = None if plan.rows is None else FoundRows(plan.rows, digest)
-    try:
-        searched = {} if kept is None else kept.read(plan.queries, plan.ways)
-    except (OSError, ValueError) as error:
-        raise CommandError(f"The rows cannot be read: {error}") from error
-    asked = [query for query in plan.queries if query.query_id not in searched]
+    origin = {"corpus": digest}
+    # Rows of other documents are refused before any document is ingested, those of another system as soon as it shows.
+    _read_rows(plan, origin)
     async with connect(common, output) as connection:
         with show_steps(output) as show:
+            evaluator = make_evaluator(digest)
+            problems = await ingest_collection(corpus, evaluator, connection.channel, show)
+            origin |= await describe_index(evaluator, connection.channel)
+            kept, searched = _read_rows(plan, origin)
 
             def keep(found: Searched) -> None:
                 searched[found.query.query_id] = found
@@ -98,8 +100,7 @@ async def _measure(plan: _Plan, common: Common) -> None:
                     kept.add(found)
                 show("search", len(searched), len(plan.queries))
 
-            evaluator = make_evaluator(digest)
-            problems = await ingest_collection(corpus, evaluator, connection.channel, show)
+            asked = [query for query in plan.queries if query.query_id not in searched]
             searching = CollectionSearch(connection.channel, PassagePlaces(corpus), plan.ways)
             await search_all(asked, evaluator, searching, keep, max_seconds=plan.max_seconds)
     for text in problems:
@@ -108,6 +109,17 @@ async def _measure(plan: _Plan, common: Common) -> None:
         output.note(f"{len(plan.queries) - len(searched)} queries were not searched for in the time given.")
     in_order = [searched[query.query_id] for query in plan.queries if query.query_id in searched]
     _report(output, plan.collection, digest, in_order)
+
+
+def _read_rows(plan: _Plan, origin: Mapping[str, str]) -> tuple[FoundRows | None, dict[str, Searched]]:
+    """The file of rows, where one is named, and what it holds. Raises CommandError for one of another origin."""
+    if plan.rows is None:
+        return None, {}
+    kept = FoundRows(plan.rows, origin)
+    try:
+        return kept, kept.read(plan.queries, plan.ways)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"The rows cannot be read: {error}") from error
 
 
 def _report(output: Output, collection: Collection, digest: str, searched: Sequence[Searched]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,13 +22,14 @@ from citemesh.cli.options import (
 )
 from citemesh.cli.output import Output, make_printable
 from citemesh.cli.running import run
+from citemesh.cli.text_input import read_text_input
 from citemesh.rpc.calls import call
 from citemesh.v1 import dispatcher_pb2, dispatcher_pb2_grpc
 
 
 def replay(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="What `citemesh ask --json` printed.")
+        str, typer.Argument(metavar="FILE", help="What `citemesh ask --json` printed; - reads it from stdin.")
     ],
     target: TargetOption = None,
     as_json: JsonOption = False,
@@ -42,12 +42,12 @@ def replay(
     run(_replay(common, read_recorded(file)))
 
 
-def read_recorded(path: Path) -> dispatcher_pb2.AnswerResponse:
+def read_recorded(file: str) -> dispatcher_pb2.AnswerResponse:
     """The response in a file. Raises CommandError where it holds none."""
     try:
-        return json_format.Parse(path.read_text(encoding="utf-8"), dispatcher_pb2.AnswerResponse())
-    except (json_format.ParseError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path} is not an AnswerResponse as `citemesh ask --json` prints it: {error}") from None
+        return json_format.Parse(read_text_input(file), dispatcher_pb2.AnswerResponse())
+    except json_format.ParseError as error:
+        raise CommandError(f"{file} is not an AnswerResponse as `citemesh ask --json` prints it: {error}") from None
 
 
 async def _replay(common: Common, recorded: dispatcher_pb2.AnswerResponse) -> Exit:

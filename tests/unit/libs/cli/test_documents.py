@@ -126,6 +126,11 @@ async def test_delete_and_set_access(command: Command, script: Script) -> None:
     ended = await command("documents", "set-access", "a", "--allow", "hr", "--allow-user", "ana", "--json")
     assert ended.json == {"permissionVersion": "7"}
     assert script.requests[-1].access.only.groups == ["hr"]
+    assert "You are not among them" not in ended.err
+    ended = await command("documents", "set-access", "a", "--allow", "hr", "--as", "ben:staff")
+    assert "You are not among them" in ended.err
+    ended = await command("documents", "set-access", "a", "--allow", "hr", "--as", "ben:hr")
+    assert "You are not among them" not in ended.err
     await command("documents", "set-access", "a", "--nobody", "--yes")
     assert script.requests[-1].access.WhichOneof("access") == "only"
 
@@ -166,7 +171,7 @@ async def test_doctor_looks_at_the_mesh_it_is_pointed_to(command: Command, state
     ended = await command("doctor", "--target", target)
     assert ended.code == 0, ended.out
     assert "is serving" in ended.out
-    assert "2 documents, 9 passages" in ended.out
+    assert "2 documents and 9 passages for this caller" in ended.out
 
 
 async def test_an_address_where_nobody_listens_is_exit_code_5(tmp_path: Path) -> None:

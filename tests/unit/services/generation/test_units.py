@@ -75,6 +75,28 @@ def test_a_printed_table_keeps_caption_and_rows_apart() -> None:
     assert units[0].plain == "Table 3: Leave by grade."
 
 
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("Device  Price\nLaptop  900\nPhone  500", ["Device: Laptop; Price: 900", "Device: Phone; Price: 500"]),
+        ("device  owner\nLaptop  Ana\nPhone  Bob", ["device: Laptop; owner: Ana", "device: Phone; owner: Bob"]),
+        # A row with a cell more or less, or a header with figures: nobody can say which title is whose.
+        ("Device  Price\nLaptop  900  new\nPhone  500", ["Laptop 900 new", "Phone 500"]),
+        ("2024  2025\n10  20\n30  40", ["10 20", "30 40"]),
+    ],
+)
+def test_cells_two_spaces_apart_read_with_their_titles(text: str, readings: list[str]) -> None:
+    units = read_units(0, make_evidence(text, kind=evidence_pb2.PASSAGE_KIND_TABLE))
+    assert [unit.plain for unit in units if unit.kind is LineKind.TABLE_ROW][-len(readings) :] == readings
+
+
+def test_a_part_of_a_printed_table_takes_its_titles_from_the_context() -> None:
+    evidence = make_evidence(
+        "Phone  500", kind=evidence_pb2.PASSAGE_KIND_TABLE, heading_context="Table 2: Prices\nDevice  Price"
+    )
+    assert read_units(0, evidence)[0].plain == "Device: Phone; Price: 500"
+
+
 def test_long_code_is_cut_by_entry() -> None:
     entries = [f"--flag-{number} 'value'\n  What flag number {number} does when it is set." for number in range(12)]
     units = read_units(0, make_evidence("```\n" + "\n".join(entries) + "\n```"))
