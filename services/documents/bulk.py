@@ -20,7 +20,8 @@ from prometheus_client import CollectorRegistry
 from citemesh.auth.principal import Principal
 from citemesh.config.load import load_settings
 from citemesh.files.regular import measure_regular
-from citemesh.files.repeats import find_repeated, hash_file
+from citemesh.files.repeats import find_repeated
+from citemesh.models.files import hash_file
 from citemesh.models.runtime import limit_cores
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import StoredVersion, StoreReader, StoreWriter

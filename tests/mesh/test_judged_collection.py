@@ -9,6 +9,7 @@ from citemesh.evaluation.found_passages import WAYS, PassagePlaces, Searched
 from citemesh.evaluation.judged_collection import CorpusDocument, JudgedQuery, Span, digest_documents
 from citemesh.evaluation.retrieval_report import summarize
 from citemesh.evaluation.retrieval_run import CollectionSearch, search_all
+from citemesh.evaluation.searched_index import describe_index
 from tests.mesh.hosting import Mesh
 
 TEXTS = {
@@ -38,6 +39,21 @@ async def test_every_way_finds_what_is_judged(embedded_mesh: Mesh) -> None:
         assert summary.keys() == set(WAYS)
         assert all(measures["ndcg@10"].mean == 1.0 for measures in summary.values())
         assert all(measures["characters@4"].mean == 1.0 for measures in summary.values())
+
+
+async def test_the_index_that_was_searched_is_told_from_others(embedded_mesh: Mesh) -> None:
+    described: list[dict[str, str]] = []
+    async with grpc.aio.insecure_channel(embedded_mesh.target) as channel:
+        for corpus in (CORPUS, CORPUS, CORPUS[:2]):
+            evaluator = make_evaluator(digest_documents(corpus))
+            assert await ingest_collection(corpus, evaluator, channel, lambda *_: None) == []
+            described.append(await describe_index(evaluator, channel))
+    first, again, smaller = described
+    assert first == again
+    assert first["store"] == "embedded"
+    assert "@" in first["encoder"]
+    assert first["index"].startswith("3 documents, ")
+    assert {name for name in first if first[name] != smaller[name]} == {"index"}
 
 
 async def test_corpora_of_other_content_do_not_meet(embedded_mesh: Mesh) -> None:

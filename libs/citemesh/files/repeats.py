@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from citemesh.store.versions import find_same, span_of, to_microseconds
 from citemesh.v1.document_pb2 import AccessPolicy, Document
 from citemesh.v1.documents_pb2 import IngestHeader
-
-
-def hash_file(path: Path) -> str:
-    """The file's sha256, lower-case hex. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def changes_access(header: IngestHeader, stored: Document) -> bool:

