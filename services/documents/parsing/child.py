@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,18 @@ def main() -> int:
         reply = {"reason": refusal.reason.value, "message": refusal.message}
     except MemoryError:
         reply = {"reason": RefusalReason.TOO_MUCH_MEMORY.value, "message": "Reading the file needs too much memory."}
+    except Exception as error:  # whatever it is, the service's log tells where; its text may be the file's
+        reply = {"raised": _tell_place(error)}
     # Halves of characters, which some formats can write, are no text: nothing after this could store or send them.
     data = json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
     with os.fdopen(reply_fd, "wb") as stream:
         stream.write(data)
     return 0
+
+
+def _tell_place(error: Exception) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
 
 
 def _serve(request: dict[str, Any]) -> Reply:

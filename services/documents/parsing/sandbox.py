@@ -244,6 +244,9 @@ def _read_reply(data: bytes, code: int | None, limits: SandboxLimits, cpu_s: flo
         reply = {}
     if "reason" in reply:
         raise ParseRefused(RefusalReason(reply["reason"]), str(reply["message"]))
+    if "raised" in reply:
+        _LOG.error("parser_raised", error=reply["raised"])
+        raise _crashed()
     if not reply:
         _LOG.warning("parser_died", exit_code=code)
         if code == -signal.SIGABRT:
@@ -257,4 +260,4 @@ def _read_reply(data: bytes, code: int | None, limits: SandboxLimits, cpu_s: flo
 
 
 def _crashed() -> ParseRefused:
-    return ParseRefused(RefusalReason.CRASHED, "The file makes the parser fail: it is damaged or made to do harm.")
+    return ParseRefused(RefusalReason.CRASHED, "The parser failed on the file, which may be damaged.")

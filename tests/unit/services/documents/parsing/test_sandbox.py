@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from services.documents.parsing import sandbox as sandbox_module
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
@@ -123,6 +124,17 @@ async def test_a_crash_is_told_in_words(
     refusal = await refuse(sandbox, tmp_path / "a")
     assert refusal.reason is RefusalReason.CRASHED
     assert "Error" not in refusal.message
+
+
+async def test_a_fault_of_the_parser_is_told_to_the_log_without_the_file_s_words(
+    monkeypatch: pytest.MonkeyPatch, sandbox: ParserSandbox, tmp_path: Path
+) -> None:
+    run_instead(monkeypatch, "def act(job): raise KeyError('words of the file')")
+    with structlog.testing.capture_logs() as logs:
+        refusal = await refuse(sandbox, tmp_path / "a")
+    assert refusal.reason is RefusalReason.CRASHED
+    assert [line["error"] for line in logs if line["event"] == "parser_raised"] == ["KeyError at <string>:4"]
+    assert "words of the file" not in str(logs)
 
 
 @pytest.mark.parametrize(("noted", "page_number"), [("7", 7), ("no number", 0)])
