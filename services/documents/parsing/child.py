@@ -34,7 +34,8 @@ def main() -> int:
         reply = {"reason": refusal.reason.value, "message": refusal.message}
     except MemoryError:
         reply = {"reason": RefusalReason.TOO_MUCH_MEMORY.value, "message": "Reading the file needs too much memory."}
-    except Exception as error:  # whatever it is, the service's log tells where; its text may be the file's
+    # Whatever it is: the service's log tells where. Not its text, which may be the file's.
+    except Exception as error:  # noqa: BLE001  # the last frame of this process; see above
         reply = {"raised": _tell_place(error)}
     # Halves of characters, which some formats can write, are no text: nothing after this could store or send them.
     data = json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")

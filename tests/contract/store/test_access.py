@@ -1,4 +1,4 @@
-"""Who may read what, in every way to read."""
+"""Tenants, names, revokes and scopes; every way to read is in test_every_way_to_read."""
 
 from __future__ import annotations
 
@@ -33,52 +33,6 @@ def test_tenants_do_not_see_each_other(writer: StoreWriter, reader: StoreReader,
     theirs = reader.allowed_versions(OTHER_TENANT)
     assert reader.passages_by_id([mine.passage_id], theirs)[mine.passage_id].text == "Travel of umbrella."
     assert reader.count(theirs).passage_count == 1
-
-
-@pytest.mark.parametrize(
-    ("access", "principal", "readable"),
-    [
-        (everyone(), ANNA, True),
-        (everyone(), Principal("acme", "", frozenset()), True),
-        (only("hr"), ANNA, False),
-        (only("hr"), HANNA, True),
-        (only(users=["anna"]), ANNA, True),
-        (only(users=["anna"]), HANNA, False),
-        (only("anna"), ANNA, False),  # a group of the same name is not the user
-        (only(users=["hr"]), HANNA, False),
-        (only(), HANNA, False),
-        (only("", users=[""]), Principal("acme", "", frozenset({""})), False),
-    ],
-)
-def test_access_holds_in_every_way_to_read(
-    writer: StoreWriter,
-    reader: StoreReader,
-    tmp_path: Path,
-    access: document_pb2.AccessPolicy,
-    principal: Principal,
-    readable: bool,
-) -> None:
-    section = document_pb2.Section(section_id="s1", level=1, number="1", title="Salary")
-    passage = make_passage("Salary bands.", section="s1", label="table 1")
-    put(writer, tmp_path, "pay", [passage], access=access, sections=[section], title="Salary bands")
-    versions = reader.allowed_versions(principal)
-    assert versions.is_empty != readable
-    assert bool(found(reader, principal, "salary")) == readable
-    assert bool(nearest(reader, principal, "Salary bands.")) == readable
-    assert bool(reader.toc_search("salary", versions, 5)) == readable
-    assert bool(reader.passages_by_id(["pay@1#0"], versions)) == readable
-    assert bool(reader.passages_by_label(["table 1", "section 1"], versions)) == readable
-    assert bool(reader.section_passages(versions, "pay", ["s1"])) == readable
-    assert bool(reader.document_passages(versions, "pay")) == readable
-    assert bool(reader.documents_by_title("salary bands", versions, 5)) == readable
-    assert bool(reader.passages_not_in_force(["pay@1#0"], principal)) == readable
-    assert reader.matching_words("salary", versions) == {"salary": readable}
-    assert reader.count(versions).document_count == int(readable)
-    assert reader.profile_counts(versions).document_count == int(readable)
-    assert bool(reader.list_documents(principal)[0]) == readable
-    assert (reader.get_document(principal, "pay") is not None) == readable
-    assert bool(reader.sections(principal, "pay", 1)) == readable
-    assert (reader.original_file(principal, "pay", 1) is not None) == readable
 
 
 def test_a_name_with_a_nul_stands_for_nothing_else(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:

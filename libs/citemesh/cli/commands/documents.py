@@ -256,7 +256,8 @@ def set_access(
 def _admits(access: document_pb2.AccessPolicy, caller: str) -> bool:
     """Whether USER[:GROUP,...] may read what has this policy."""
     user, _, groups = caller.partition(":")
-    return access.HasField("everyone") or user in access.only.users or bool({*groups.split(",")} & {*access.only.groups})
+    shared_groups = {*groups.split(",")} & {*access.only.groups}
+    return access.HasField("everyone") or user in access.only.users or bool(shared_groups)
 
 
 async def _set_access(common: Common, request: documents_pb2.SetAccessRequest, closes_out: bool) -> None:
