@@ -76,6 +76,7 @@ def _depth(number: str) -> int:
 
 
 def read_order(number: str) -> tuple[int, ...]:
+    """A section's number as numbers, "2.10" as (2, 10), so that it sorts as it is meant; () where letters are in it."""
     parts = number.split(".")
     return tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else ()
 

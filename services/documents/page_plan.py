@@ -10,16 +10,16 @@ from citemesh.v1 import errors_pb2
 from citemesh.v1.document_pb2 import Document, ParsingStrategy
 from citemesh.v1.evidence_pb2 import Passage
 from services.documents.page_readings import LAYOUT, OCR, READ, find_outcomes, is_too_short, is_worth_trying
+from services.documents.scanned import LEAST_OCR_S
 
 _PDF = "application/pdf"
 _MAX_PAGES = 200
-_LEAST_OCR_S = 3.0  # loading its models takes half of that
 
 
 @dataclass(frozen=True, slots=True)
 class PagePlan:
     """Pages read in the file's own order, by where their words stand, and by OCR in at most `ocr_s` seconds; and those
-    that only OCR could read, which cannot be tried now."""
+    that only OCR could read, which is not asked for or cannot be tried now."""
 
     plain: tuple[int, ...]
     layout: tuple[int, ...]
@@ -44,14 +44,15 @@ def make_plan(
 ) -> PagePlan:
     """How the pages are read. Raises NOT_CONFIGURED where only OCR could help and does not work here (`no_ocr`).
 
-    A page without a text layer is read by OCR, others by where their words stand; OCR asked for by name reads both.
+    A page without a text layer is read by OCR, others by where their words stand; OCR asked for by name reads both, and
+    the native text asked for by name is that of pages which have some.
     A page that the strategy was tried on is left out, unless it ended for want of time and has much more now; pages
     like two that were given up are not begun in as little time.
     """
     blank = set(document.profile.pages_without_text)
     written = [page for page in pages if page not in blank]
-    if strategy == ParsingStrategy.PARSING_STRATEGY_NATIVE_TEXT and written:
-        return PagePlan(tuple(written), (), (), ocr_s)
+    if strategy == ParsingStrategy.PARSING_STRATEGY_NATIVE_TEXT:
+        return PagePlan(tuple(written), (), (), ocr_s, tuple(page for page in pages if page in blank))
     by_name = strategy == OCR
     pictures = [
         page
@@ -64,11 +65,12 @@ def make_plan(
     if not even_if_tried:
         readings = document.profile.page_readings
         pictures = [page for page in pictures if is_worth_trying(readings, page, OCR, ocr_s)]
-        layout = [page for page in layout if is_worth_trying(readings, page, LAYOUT, ocr_s)]
-    if no_ocr and (by_name or (pictures and not written)):
+        # One that was given up, because its neighbours need OCR, waits until OCR works.
+        layout = [page for page in layout if is_worth_trying(readings, page, LAYOUT, 0.0 if no_ocr else ocr_s)]
+    if no_ocr and pictures and (by_name or not written):
         raise _reads_no_scans(no_ocr)
     hopeless = not even_if_tried and is_too_short(document.profile.page_readings, ocr_s)
-    if no_ocr or hopeless or ocr_s < _LEAST_OCR_S:
+    if no_ocr or hopeless or ocr_s < LEAST_OCR_S:
         return PagePlan((), tuple(layout), (), ocr_s, tuple(pictures))
     return PagePlan((), tuple(layout), tuple(pictures), ocr_s)
 
@@ -79,6 +81,12 @@ def find_recognised(document: Document, old: Sequence[Passage]) -> set[int]:
     recorded = {page for page, outcome in outcomes.items() if outcome == READ}
     blank = document.profile.pages_without_text
     return recorded | {page for page in blank if any(stands_on(passage, page) for passage in old)}
+
+
+def find_laid_out(document: Document) -> set[int]:
+    """Pages whose stored text was read by where its words stand."""
+    outcomes = find_outcomes(document.profile.page_readings, LAYOUT)
+    return {page for page, outcome in outcomes.items() if outcome == READ}
 
 
 def stands_on(passage: Passage, page: int) -> bool:

@@ -108,7 +108,7 @@ def is_too_short(readings: Iterable[PageReading], limit_s: float | None) -> bool
 def _ran_out_of(reading: PageReading, limit_s: float | None) -> bool:
     """Whether a page was given up with as much time as `limit_s` seconds (None: no end), or not much less."""
     enough_s = reading.limit_duration.ToTimedelta().total_seconds() * _MUCH_MORE
-    return reading.outcome == OUT_OF_TIME and limit_s is not None and limit_s < enough_s
+    return reading.outcome == OUT_OF_TIME and limit_s is not None and limit_s <= enough_s
 
 
 def to_duration(seconds: float) -> Duration:

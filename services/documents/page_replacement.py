@@ -14,12 +14,27 @@ from services.documents.page_plan import stands_on
 class Replacement:
     """The pages whose passages go, and the passages that come.
 
-    `lost` are pages whose stored text would go with them although this reading has nothing of it.
+    `lost` are pages whose stored text would go with them although this reading has nothing of it, and `tied` those of
+    `pages` that cannot be replaced without losing it.
     """
 
     pages: list[int]
     passages: list[Passage]
     lost: list[int]
+    tied: list[int]
+
+
+def choose_without_loss(
+    old: Sequence[Passage], new: Sequence[Passage], pages: Collection[int], recognised: Collection[int]
+) -> tuple[Replacement, list[int]]:
+    """What replaces as many of `pages` as can be without losing the text of others, and the pages given up for that.
+
+    `recognised` are pages whose stored text is that of OCR.
+    """
+    left = set(pages)
+    while (chosen := choose_replaced(old, new, left, set(recognised) - left)).lost:
+        left -= set(chosen.tied)
+    return chosen, sorted(set(pages) - left)
 
 
 def choose_replaced(
@@ -34,38 +49,46 @@ def choose_replaced(
     """
     kept = [passage for passage in old if any(stands_on(passage, page) for page in unseen)]
     others = [passage for passage in old if passage not in kept]
-    touched = set(pages)
     old_hashes = {passage.content_hash for passage in others}
     new_hashes = {passage.content_hash for passage in new}
     moved = [p for p in others if p.content_hash not in new_hashes] + [
         p for p in new if p.content_hash not in old_hashes
     ]
+    touched = _reach(pages, moved)
+    again = [passage for passage in kept if touches(passage, touched)]
+    coming = [passage for passage in new if touches(passage, touched)]
+    seen = touched - set(unseen)
+    # Words of an unseen page go with those of a page that is replaced; or what this reading sees on it, which is not
+    # what is stored of it, would stand beside that.
+    losing = [passage for passage in again if any(stands_on(passage, page) for page in seen)]
+    losing += [passage for passage in coming if any(stands_on(passage, page) for page in unseen)]
+    lost = {page for passage in losing for page in unseen if stands_on(passage, page)}
+    tied = _reach({page for passage in losing for page in _span(passage) if page in touched}, moved)
+    coming = sorted([*coming, *again], key=lambda passage: passage.page_first)
+    return Replacement(sorted(touched), coming, sorted(lost), sorted(tied))
+
+
+def _reach(pages: Collection[int], moved: Sequence[Passage]) -> set[int]:
+    """The pages, and all that passages which come or go bind to them."""
+    reached = set(pages)
     grown = True
     while grown:
         grown = False
         for passage in moved:
-            span = set(range(passage.page_first, passage.page_last + 1))
-            if span & touched and not span <= touched:
-                touched |= span
+            span = set(_span(passage))
+            if span & reached and not span <= reached:
+                reached |= span
                 grown = True
-    again = [passage for passage in kept if touches(passage, touched)]
-    seen = touched - set(unseen)
-    lost = {
-        page
-        for passage in again
-        if any(stands_on(passage, page) for page in seen)
-        for page in unseen
-        if stands_on(passage, page)
-    }
-    coming = [passage for passage in new if touches(passage, touched)]
-    # What this reading sees on them is not what is stored of them, and would stand beside it.
-    lost |= {page for page in unseen if any(stands_on(passage, page) for passage in coming)}
-    return Replacement(sorted(touched), sorted([*coming, *again], key=lambda passage: passage.page_first), sorted(lost))
+    return reached
+
+
+def _span(passage: Passage) -> range:
+    return range(passage.page_first, passage.page_last + 1)
 
 
 def touches(passage: Passage, pages: Collection[int]) -> bool:
     """Whether a passage reaches over any of the pages."""
-    return any(page in pages for page in range(passage.page_first, passage.page_last + 1))
+    return any(page in pages for page in _span(passage))
 
 
 def place_in_sections(passages: Sequence[Passage], read: Sequence[Section], stored: Sequence[Section]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from citemesh.auth.principal import Principal
 from citemesh.store.contract import StoreReader, StoreWriter
@@ -16,7 +17,7 @@ from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.question_pb2 import DocumentIds, Scope
 from services.documents.access import check_document_id, not_found
 from services.documents.encoding import PassageEncoder
-from services.documents.page_plan import PagePlan, check_pages, find_recognised, make_plan
+from services.documents.page_plan import PagePlan, check_pages, find_laid_out, find_recognised, make_plan
 from services.documents.page_readings import (
     LAYOUT,
     OCR,
@@ -26,7 +27,13 @@ from services.documents.page_readings import (
     merge_readings,
     to_duration,
 )
-from services.documents.page_replacement import Replacement, choose_replaced, place_in_sections, touches
+from services.documents.page_replacement import (
+    Replacement,
+    choose_replaced,
+    choose_without_loss,
+    place_in_sections,
+    touches,
+)
 from services.documents.reading import DocumentReader, ReadDocument
 from services.documents.scanned import describe_scans, share_for_ocr, tells_of_scans
 from services.documents.turns import Turns
@@ -114,18 +121,24 @@ class Reparser:
         )
         if file is None:
             raise not_found(document.document_id)
-        read = await self._documents.read(file, _NAME, "", plan.layout, plan.ocr, plan.ocr_s)
-        chosen = _choose(document, old, read, plan)
-        if chosen.lost:
+        read = await self._read(file, document, plan)
+        done, recognised = _find_done(plan, read), find_recognised(document, old)
+        lost = choose_replaced(old, read.passages, done, recognised - done).lost
+        asked = plan.pages
+        if lost and not self._documents.why_no_ocr:
             # The cuts move into pages that OCR has read before: it reads them again, so that nothing of them is lost.
-            wider = replace(plan, ocr=tuple(sorted({*plan.ocr, *chosen.lost})), ocr_s=self._ocr_time(ends_at))
-            read = await self._documents.read(file, _NAME, "", wider.layout, wider.ocr, wider.ocr_s)
-            chosen = _choose(document, old, read, wider)
-        if chosen.lost:
-            readings = merge_readings(document.profile.page_readings, _give_up(plan))
-            chosen = Replacement([], [], [])
-        else:
-            readings = merge_readings(document.profile.page_readings, read.profile.page_readings, plan.plain)
+            wider = replace(plan, ocr=tuple(sorted({*plan.ocr, *lost})), ocr_s=self._ocr_time(ends_at))
+            read = await self._read(file, document, wider)
+            done = _find_done(wider, read)
+        chosen, given_up = choose_without_loss(old, read.passages, done, recognised)
+        readings = merge_readings(
+            document.profile.page_readings,
+            [
+                *(each for each in read.profile.page_readings if _holds(each, asked, given_up)),
+                *_give_up(plan, given_up, 0.0 if self._documents.why_no_ocr else plan.ocr_s),
+            ],
+            set(plan.plain).difference(given_up),
+        )
         sections = await asyncio.to_thread(
             self._reader.sections, stored.principal, document.document_id, document.document_version
         )
@@ -133,6 +146,12 @@ class Reparser:
         changed = await self._store(stored, chosen, readings, read)
         now = [*(passage for passage in old if not touches(passage, chosen.pages)), *chosen.passages]
         return _answer(pages, now, readings, skipped, changed)
+
+    async def _read(self, file: Path, document: Document, plan: PagePlan) -> ReadDocument:
+        """Reads the file as planned, and pages laid out before so again: their passages may be cut anew with those of
+        neighbours."""
+        layout = find_laid_out(document).difference(plan.plain, plan.ocr).union(plan.layout)
+        return await self._documents.read(file, _NAME, "", tuple(sorted(layout)), plan.ocr, plan.ocr_s)
 
     async def _store(
         self, stored: _Stored, chosen: Replacement, readings: Sequence[PageReading], read: ReadDocument
@@ -159,18 +178,25 @@ class Reparser:
         )
 
 
-def _choose(document: Document, old: Sequence[Passage], read: ReadDocument, plan: PagePlan) -> Replacement:
-    """What the reading replaces: the pages on which it came to its end; those that OCR could not read stay."""
-    done = {*plan.plain, *plan.layout, *(set(plan.ocr) & set(read.recognised_pages))}
-    return choose_replaced(old, read.passages, done, find_recognised(document, old) - done)
+def _find_done(plan: PagePlan, read: ReadDocument) -> set[int]:
+    """The pages on which the reading came to its end: those that OCR could not read stay as they are."""
+    return {*plan.plain, *plan.layout, *(set(plan.ocr) & set(read.recognised_pages))}
 
 
-def _give_up(plan: PagePlan) -> list[PageReading]:
+def _holds(reading: PageReading, asked: Collection[int], given_up: Collection[int]) -> bool:
+    """Whether a record of this reading is true of what is stored after it: that of a page given up is not, and a page
+    that was read beside those asked for keeps its text where it could not be read again."""
+    page = reading.page_number
+    return page not in given_up if reading.outcome == READ else page in asked
+
+
+def _give_up(plan: PagePlan, given_up: Collection[int], ocr_s: float) -> list[PageReading]:
     """Records of pages that cannot be replaced, because the time is too short to read their neighbours by OCR too."""
     strategies = [(page, LAYOUT) for page in plan.layout] + [(page, OCR) for page in plan.ocr]
     return [
-        PageReading(page_number=page, strategy=strategy, outcome=OUT_OF_TIME, limit_duration=to_duration(plan.ocr_s))
+        PageReading(page_number=page, strategy=strategy, outcome=OUT_OF_TIME, limit_duration=to_duration(ocr_s))
         for page, strategy in strategies
+        if page in given_up
     ]
 
 

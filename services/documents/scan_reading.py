@@ -12,9 +12,9 @@ from services.documents.page_readings import outcome_of_refusal
 from services.documents.parsing.blocks import OcrOutcome, ParsedDocument
 from services.documents.parsing.refusal import ParseRefused
 from services.documents.parsing.sandbox import ParserSandbox
+from services.documents.scanned import LEAST_OCR_S
 
-_MAX_ENDINGS: Final = 3  # of the parser, for one file
-_LEAST_S: Final = 3.0  # of which loading the models takes half
+_MAX_ENDINGS: Final = 3  # of the parser, in one call
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,18 @@ async def read_scanned_pages(
     pages: Sequence[int],
     ocr_s: float,
 ) -> ScansRead:
-    """Reads `pages` by OCR within `ocr_s` seconds. Pages for which no time is left are in neither result."""
+    """Reads `pages` by OCR within `ocr_s` seconds. Pages whose turn does not come, because the time is over or the
+    parser has ended too often, are in neither result: a later call goes on with them."""
     ends_at = time.monotonic() + ocr_s
     left, limit_s = list(pages), ocr_s
     ended: dict[int, tuple[OcrOutcome, float]] = {}
-    while left and (not ended or limit_s >= _LEAST_S):
+    while left and len(ended) < _MAX_ENDINGS and (not ended or limit_s >= LEAST_OCR_S):
         try:
             document = await sandbox.parse(path, file_name, password, layout_pages, tuple(left), limit_s)
         except ParseRefused as refusal:
             outcome = outcome_of_refusal(refusal.reason)
-            if refusal.page_number not in left or len(ended) + 1 >= _MAX_ENDINGS:
-                # Nobody knows which page it was, or it is the file that is bad.
+            if refusal.page_number not in left:
+                # Nobody knows which page it was: each of them would end the parser again.
                 return ScansRead(None, ended | dict.fromkeys(left, (outcome, limit_s)))
             ended[refusal.page_number] = (outcome, limit_s)
             left.remove(refusal.page_number)

@@ -10,6 +10,9 @@ from citemesh.v1.document_pb2 import PageReading
 from services.documents.page_readings import FAILED, NOTHING_FOUND, OUT_OF_MEMORY, READ, find_outcomes
 from services.documents.parsing.blocks import ParsedDocument
 
+LEAST_OCR_S = 3.0
+"""Seconds that a reading by OCR needs at least: loading its models takes half of that."""
+
 _LEAST_PICTURE_SHARE = 0.2
 _MAX_NAMED_PAGES = 10
 _OCR_SHARE = 0.7  # of the time left; encoding and storing come after

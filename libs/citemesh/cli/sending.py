@@ -70,7 +70,9 @@ class _Sending:
                 await asyncio.to_thread(measure_regular, path)
                 versions = await _wait_out_overload(partial(read_versions, self._connection, header))
                 known = await asyncio.to_thread(compare, versions, path, header)
-                response = known or await _wait_out_overload(partial(self._send, path, header))
+                response = known
+                if response is None:
+                    response = await _wait_out_overload(partial(self._send, path, header))
             except OSError as error:
                 self._fail(path, error.strerror or "it cannot be read", Exit.BAD_INPUT)
                 progress.finish(path)

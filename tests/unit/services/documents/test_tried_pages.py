@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.v1 import documents_pb2 as pb
-from citemesh.v1.document_pb2 import PageReading, Section
+from citemesh.v1.document_pb2 import PageReading, ParsingStrategy, Section
 from citemesh.v1.evidence_pb2 import LineBox, Passage
 from services.documents.page_readings import (
     FAILED,
@@ -27,7 +27,7 @@ from services.documents.page_readings import (
     merge_readings,
     to_duration,
 )
-from services.documents.page_replacement import choose_replaced, place_in_sections
+from services.documents.page_replacement import choose_replaced, choose_without_loss, place_in_sections
 from services.documents.parsing.blocks import OcrOutcome, ParsedDocument
 from services.documents.parsing.refusal import ParseRefused, RefusalReason
 from services.documents.parsing.sandbox import ParserSandbox
@@ -45,12 +45,14 @@ class Parses:
     def __init__(self, refusal: RefusalReason) -> None:
         self.refusal = refusal
         self.plain_count = self.ocr_count = 0
+        self.layout_pages: Any = ()
 
     async def parse(self, sandbox: ParserSandbox, *arguments: Any) -> ParsedDocument:
         if len(arguments) > 4 and arguments[4]:
             self.ocr_count += 1
             raise ParseRefused(self.refusal, "It did not work.")
         self.plain_count += 1
+        self.layout_pages = arguments[3] if len(arguments) > 3 else ()
         return await REAL_PARSE(sandbox, *arguments)
 
 
@@ -110,6 +112,23 @@ async def test_a_page_with_text_is_laid_out_once(mesh: Mesh, monkeypatch: pytest
     assert parses.plain_count == count
 
 
+async def test_pages_laid_out_before_are_laid_out_again_beside_those_asked_for(
+    mesh: Mesh, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A cut between passages may move into them: plain text would come under the record of the layout."""
+    parses = watch(monkeypatch, RefusalReason.CRASHED)
+    text = "Page {} has a text layer, and it is long enough to be one."
+    await mesh.ingest(write_scan(tmp_path / "a.pdf", [text.format("one"), text.format("two")]).read_bytes(), "a.pdf")
+    await mesh.call("Reparse", pb.ReparseRequest(document_id="a", page_numbers=[1]))
+    assert parses.layout_pages == (1,)
+    second = await mesh.call("Reparse", pb.ReparseRequest(document_id="a", page_numbers=[2]))
+    assert parses.layout_pages == (1, 2)
+    assert [(reading.page_number, reading.strategy) for reading in second.page_readings] == [(2, LAYOUT)]
+    native = ParsingStrategy.PARSING_STRATEGY_NATIVE_TEXT
+    await mesh.call("Reparse", pb.ReparseRequest(document_id="a", page_numbers=[1], strategy=native))
+    assert parses.layout_pages == (2,)
+
+
 async def test_an_empty_page_is_looked_at_once(mesh: Mesh, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("services.documents.scanned.ocr_is_installed", lambda: False)
     scan = write_scan(tmp_path / "a.pdf", [draw_text([])]).read_bytes()
@@ -157,6 +176,14 @@ async def test_a_page_that_ends_the_parser_costs_no_other(
     assert {page: outcome for page, (outcome, _) in scans.ended.items()} == dict.fromkeys(failed, OcrOutcome.FAILED)
 
 
+async def test_pages_that_a_bad_file_leaves_no_turn_are_read_by_the_next_call(tmp_path: Path) -> None:
+    endings: Any = Endings(1, 2, 3)
+    scans = await read_scanned_pages(endings, tmp_path / "a.pdf", "a.pdf", "", (), (1, 2, 3, 4, 5), 60.0)
+    assert (scans.document, list(scans.ended)) == (None, [1, 2, 3])
+    rest = await read_scanned_pages(endings, tmp_path / "a.pdf", "a.pdf", "", (), (4, 5), 60.0)
+    assert (rest.document is not None, rest.ended) == (True, {})
+
+
 async def test_pages_after_one_that_took_all_the_time_are_not_begun(tmp_path: Path) -> None:
     endings: Any = Endings(1)
     scans = await read_scanned_pages(endings, tmp_path / "a.pdf", "a.pdf", "", (), (1, 2), 1.0)
@@ -178,7 +205,8 @@ def reading(page: int, strategy: Any, outcome: Any, limit_s: float = 0.0) -> Pag
         ([reading(1, OCR, READ)], 60.0, False),
         ([reading(1, OCR, NOTHING_FOUND)], 60.0, False),
         ([reading(1, OCR, OUT_OF_TIME, 8.0)], 8.5, False),
-        ([reading(1, OCR, OUT_OF_TIME, 8.0)], 12.0, True),
+        ([reading(1, OCR, OUT_OF_TIME, 8.0)], 12.5, True),
+        ([reading(1, OCR, OUT_OF_TIME, 0.0)], 0.0, False),
         ([reading(1, OCR, OUT_OF_TIME, 8.0)], None, True),
         ([reading(1, LAYOUT, READ), reading(2, OCR, FAILED)], 5.0, True),
     ],
@@ -250,6 +278,14 @@ def test_pages_that_ocr_read_before_are_kept_and_not_read_again() -> None:
 def test_a_passage_that_shares_words_with_a_page_read_anew_needs_its_other_page_read_too() -> None:
     old = [passage("one and two", 1, 2)]
     assert choose_replaced(old, [passage("two, anew", 2)], {2}, unseen={1}).lost == [1]
+
+
+def test_only_the_pages_tied_to_one_that_would_be_lost_are_given_up() -> None:
+    old = [passage("one and two", 1, 2), passage("two", 2), passage("two and three", 2, 3), passage("nine", 9)]
+    new = [passage("two, anew", 2), passage("three, anew", 3), passage("nine, anew", 9)]
+    chosen, given_up = choose_without_loss(old, new, {2, 3, 9}, {1})
+    assert given_up == [2, 3]
+    assert (chosen.pages, [each.text for each in chosen.passages], chosen.lost) == ([9], ["nine, anew"], [])
 
 
 def test_passages_of_a_second_reading_stand_in_stored_sections() -> None:

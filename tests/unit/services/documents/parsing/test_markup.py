@@ -247,6 +247,20 @@ def test_items_of_deep_lists_are_kept_in_order() -> None:
     assert lines == [*(f"item {number}" for number in range(depth)), "last"]
 
 
+def test_lists_keep_words_that_stand_in_no_item_and_leave_out_what_is_no_text() -> None:
+    document = read_markup(
+        "<ul>Bring <b>with</b> you:<li>oil<script>a()</script></li><script>b()</script><style>c {}</style>"
+        "<template><li>d</li></template> or wax<br>or tallow <!-- e --><li>rope<template><ul><li>f</ul></template></li>"
+        "<ul>Not:<li>salt</li></ul></ul>",
+        "html",
+    )
+
+    (block,) = document.blocks
+    lines = ["Bring with you:", "oil", "or wax", "or tallow", "rope", "Not:", "salt"]
+    assert [line.text for line in block.lines] == lines
+    assert (block.items, block.levels) == ([*range(7)], [0, 0, 0, 0, 0, 1, 1])
+
+
 def test_definitions_hold_their_lists() -> None:
     document = read_markup(
         "<dl><div><dt>Fee</dt><dd>What a guest pays:<ul><li>nine euros<ul><li>in winter</li></ul></li></ul></dd></div>"
