@@ -45,10 +45,12 @@ class RenderRequest:
 
 
 class Reply(TypedDict, total=False):
-    """Either `document` (see `blocks.to_json`), or `highlighted` indices, or a refusal."""
+    """Either `document` (see `blocks.to_json`), or `highlighted` indices, or a refusal, or a fault."""
 
     document: dict[str, object]
     highlighted: list[int]
     page_count: int
     reason: str
     message: str
+    raised: str
+    """The exception and its place, where the parser itself failed."""
