@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,9 @@ def test_a_write_that_ends_before_its_record_is_never_seen(
     assert len(found(reader, ANNA, "travel")) == 3
 
 
-def test_a_document_whose_state_was_not_written_is_seen_after_it_is_sent_again(
-    writer: StoreWriter, reader: StoreReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(writer, tmp_path, "first", ["Travel needs approval."])
-    assert found(reader, ANNA, "travel") == {"Travel needs approval."}
+@contextlib.contextmanager
+def failing_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The record is written, and then its writer ends."""
     plain_put = Connection.put
 
     def fail_for_state(self: Connection, index: str, key: str, *rest: Any, **more: Any) -> Any:
@@ -48,9 +47,49 @@ def test_a_document_whose_state_was_not_written_is_seen_after_it_is_sent_again(
     with monkeypatch.context() as patched:
         patched.setattr(Connection, "put", fail_for_state)
         with pytest.raises(ConnectionAbortedError):
-            put(writer, tmp_path, "second", ["Travel is slow."])
+            yield
+
+
+def test_a_document_whose_state_was_not_written_is_seen_after_it_is_sent_again(
+    writer: StoreWriter, reader: StoreReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(writer, tmp_path, "first", ["Travel needs approval."])
+    assert found(reader, ANNA, "travel") == {"Travel needs approval."}
+    with failing_state(monkeypatch):
+        put(writer, tmp_path, "second", ["Travel is slow."])
     put(writer, tmp_path, "second", ["Travel is slow."])
     assert found(reader, ANNA, "travel") == {"Travel needs approval.", "Travel is slow."}
+
+
+def test_a_document_is_seen_after_it_is_sent_again_though_another_took_its_place_in_the_order(
+    writer: StoreWriter,
+    other_writer: StoreWriter,
+    reader: StoreReader,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    put(writer, tmp_path, "first", ["Travel needs approval."])
+    plain_put = Connection.put
+    is_between = False
+
+    def end_after_another(self: Connection, index: str, key: str, *rest: Any, **more: Any) -> Any:
+        nonlocal is_between
+        if index == self.names.documents and not is_between:
+            is_between = True
+            monkeypatch.setattr(Connection, "put", plain_put)
+            put(other_writer, tmp_path, "other", ["Travel is fast."])
+            assert found(reader, ANNA, "travel") == {"Travel needs approval.", "Travel is fast."}
+            monkeypatch.setattr(Connection, "put", end_after_another)
+        elif is_between and index == self.names.state:
+            raise ConnectionAbortedError
+        return plain_put(self, index, key, *rest, **more)
+
+    monkeypatch.setattr(Connection, "put", end_after_another)
+    with pytest.raises(ConnectionAbortedError):
+        put(writer, tmp_path, "second", ["Travel is slow."])
+    monkeypatch.setattr(Connection, "put", plain_put)
+    put(writer, tmp_path, "second", ["Travel is slow."])
+    assert found(reader, ANNA, "travel") == {"Travel needs approval.", "Travel is fast.", "Travel is slow."}
 
 
 def test_what_another_writer_changed_is_not_written_over(

@@ -11,9 +11,12 @@ import pytest
 
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import StoreReader, StoreWriter, Vectors
+from citemesh.store.opensearch import parts
 from citemesh.store.opensearch.connection import Connection
 from citemesh.store.opensearch.gate import Gate
 from citemesh.store.opensearch.indexes import read_generation
+from citemesh.store.opensearch.leftovers import count_versions
+from citemesh.store.opensearch.vector_exchange import VectorExchange
 from citemesh.v1 import errors_pb2
 from citemesh.v1.evidence_pb2 import Passage
 from citemesh.v1.retrieval_pb2 import EncoderContract
@@ -52,6 +55,35 @@ def test_what_others_write_meanwhile_is_kept(
     kept = {"Old rule 0.", "Old rule 2.", "New rule by another.", "New rule by the same."}
     assert found(reader, ANNA, "rule") == kept
     assert set(nearest(reader, ANNA, "New rule by another.")) == kept
+
+
+def test_what_is_written_but_not_committed_meanwhile_is_no_obstacle(
+    writer: StoreWriter,
+    other_writer: StoreWriter,
+    reader: StoreReader,
+    connection: Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    put(writer, tmp_path, "old", ["Old rule."])
+    plain_level = VectorExchange._level
+    refused = 0
+
+    def level_beside_a_writer(self: VectorExchange, index: str, *, is_closed: bool) -> bool:
+        nonlocal refused
+        if is_closed:
+            with pytest.raises(ServiceError):
+                put(other_writer, tmp_path, f"half{refused}", ["Half a rule."])
+            refused += 1
+        return plain_level(self, index, is_closed=is_closed)
+
+    monkeypatch.setattr(VectorExchange, "_level", level_beside_a_writer)
+    # Killed before it removed what it had written.
+    monkeypatch.setattr(parts, "remove_parts", lambda *_: None)
+    assert writer.replace_vectors(another_encoder(), encode) == 1
+    assert refused == 2
+    assert found(reader, ANNA, "rule") == {"Old rule."}
+    assert sum(each.count for each in count_versions(connection, connection.names.passages)) == 1
 
 
 def test_a_writer_with_the_old_encoder_is_refused_afterwards(

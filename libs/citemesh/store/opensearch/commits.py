@@ -29,41 +29,47 @@ class Commits:
         return (None, None) if found is None else (DocumentRecord.from_source(found[0]), found[1])
 
     def find_known(self, tenant_id: str, document_id: str) -> tuple[DocumentRecord, Condition | None]:
-        """The same for a document that is there. Raises DOCUMENT_NOT_FOUND."""
+        """The same for a document that some reader may find. Raises DOCUMENT_NOT_FOUND."""
         record, condition = self.find(tenant_id, document_id)
-        if record is None or not record.versions:
+        if record is None or not record.is_there:
             raise document_not_found(document_id)
         return record, condition
-
-    def is_unseen(self, tenant_id: str, document_id: str) -> bool:
-        """Whether a writer ended between a record and the state that tells readers of it."""
-        found = self._connection.get(self._names.documents, record_id(tenant_id, document_id))
-        state = self._connection.get(self._names.state, tenant_key(tenant_id))
-        reached = 0 if state is None else int(state[0]["change_sequence"])
-        return found is not None and int(found[0]["change_sequence"]) > reached
 
     def commit(self, record: DocumentRecord, condition: Condition | None, *, permissions: bool = False) -> TenantState:
         """Write a record and the tenant's new state; readers look for records above the state that they know.
 
-        Raises STORE_UNAVAILABLE where another writer changed the record: then nothing was written.
+        Where this ends in between, the record says that readers were not told of it: commit it again. Raises
+        STORE_UNAVAILABLE where another writer changed the record: then nothing was written.
         """
+        record.is_told = False
         key = record_id(record.tenant_id, record.document_id)
         state_key = tenant_key(record.tenant_id)
         for _ in range(_ATTEMPTS):
             found = self._connection.get(self._names.state, state_key)
             old, state_condition = (TenantState(), None) if found is None else (TenantState(**found[0]), found[1])
             new = TenantState(old.change_sequence + 1, old.permission_version + int(permissions))
-            condition = self._connection.put(
-                self._names.documents, key, record.to_source(new.change_sequence), condition, refresh=True
-            )
+            record.change_sequence = new.change_sequence
+            condition = self._connection.put(self._names.documents, key, record.to_source(), condition, refresh=True)
             if condition is None:
                 raise store_unavailable("Another writer changed the document meanwhile: try again.")
             source = {"change_sequence": new.change_sequence, "permission_version": new.permission_version}
             if self._connection.put(self._names.state, state_key, source, state_condition, refresh=False):
+                record.is_told = True
+                # Where another writer changed the record since, it is that one's to say.
+                self._connection.put(self._names.documents, key, record.to_source(), condition, refresh=False)
                 return new
             # Another writer took this place: the record must stand above it, or readers pass it by. Where that writer
             # changed this very record, the condition no longer holds.
         raise store_unavailable("Too many writers change this tenant's documents at once.")
+
+    def forget_removed(self, tenant_id: str, document_id: str) -> None:
+        """Say that nothing is left of a deleted document's versions."""
+        record, condition = self.find(tenant_id, document_id)
+        # What readers were not told of is committed again, by what is left.
+        if record is not None and record.is_told and not record.versions:
+            record.removed = []
+            key = record_id(tenant_id, document_id)
+            self._connection.put(self._names.documents, key, record.to_source(), condition, refresh=False)
 
     def take_numbers(self, wanted: int) -> int:
         """The first of `wanted` numbers that no document and no version had before."""

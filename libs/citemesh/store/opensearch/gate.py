@@ -38,15 +38,18 @@ class Gate:
         self._own_exchange = threading.Lock()
         self.leave()
 
-    def enter(self, index: str) -> None:
-        """Say that a version in `index` is committed next. Raises where it could be lost: nothing is said then."""
+    def enter(self, index: str | None) -> None:
+        """Say that a version in `index` is committed next (None: a removal, which fits each index).
+
+        Raises where it could be lost: nothing is said then.
+        """
         self._say_committing(now_ms() + _COMMIT_MS)
         try:
             found = self._connection.get(self._index, _EXCHANGE)
             if found is not None and found[0]["is_closed"] and found[0]["until_ms"] > now_ms():
                 raise store_unavailable("All vectors are being exchanged at this moment: try again in a minute.")
             used = read_generation(self._connection)
-            if used is None or used[0] != index:
+            if index is not None and (used is None or used[0] != index):
                 raise ServiceError(
                     errors_pb2.ERROR_REASON_ENCODER_MISMATCH,
                     f"The index was given to another encoder meanwhile. {REENCODE_REMEDY}",

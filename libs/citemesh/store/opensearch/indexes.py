@@ -22,10 +22,19 @@ _TEMPLATE_PRIORITY: Final = 500
 _SETTINGS: Final[dict[str, Any]] = {"number_of_shards": 1, "auto_expand_replicas": "0-1"}
 
 
+_GENERATION: Final = "generation"
+"""The entry of the state index that names the passages' index in use, so that readers need not ask what the alias is:
+they look at each request. It names none while the alias moves: whoever sees that asks the alias."""
+
+
 def make_indexes(connection: Connection) -> None:
     """Make what does not exist yet, apart from passages: those need an encoder."""
     for index, mapping in _plain_indexes(connection.names).items():
-        if not _exists(connection, index):
+        if _exists(connection, index):
+            # Fields that this version adds.
+            if index == connection.names.state:
+                _add_fields(connection, index, mapping)
+        else:
             _put_template(connection, index, index, mapping, {})
             _create(connection, index, {})
 
@@ -39,8 +48,32 @@ def read_generation(connection: Connection) -> tuple[str, EncoderContract] | Non
     return index, EncoderContract.FromString(b64decode(mapping["mappings"]["_meta"]["encoder"]))
 
 
+def read_named_generation(connection: Connection) -> str:
+    """The index in use, as its entry names it; empty where only the alias can tell."""
+    found = connection.get(connection.names.state, _GENERATION)
+    return "" if found is None else str(found[0]["index"])
+
+
+def name_generation(connection: Connection, *, is_moved: bool = False) -> None:
+    """Name the index in use where the name is missing or wrong; while the alias moves, only who moved it does."""
+    while True:
+        found = connection.get(connection.names.state, _GENERATION)
+        used = read_generation(connection)
+        named = None if found is None else found[0]["index"]
+        if used is None or named == used[0] or (named == "" and not is_moved):
+            return
+        source = {"kind": _GENERATION, "index": used[0]}
+        condition = None if found is None else found[1]
+        # On condition that nobody began to move the alias since it was read.
+        if connection.put(connection.names.state, _GENERATION, source, condition, refresh=False):
+            return
+
+
 def begin_generation(connection: Connection, contract: EncoderContract) -> str:
-    """Make the next index, not in use yet; those that never were, or are no longer, are removed."""
+    """Make the next index, not in use yet; those that never were, or are no longer, are removed.
+
+    Within an exchange only: outside of one, what is not in use may be what another process has just made.
+    """
     used = read_generation(connection)
     names = connection.names
     existing = sorted(connection.run(lambda client: client.indices.get_alias(index=names.generations)))
@@ -58,9 +91,11 @@ def begin_generation(connection: Connection, contract: EncoderContract) -> str:
 def use_generation(connection: Connection, index: str) -> None:
     """Point the alias at `index`, in one step; searches that run go on in the old one, which stays until the next."""
     alias = connection.names.passages
+    connection.write(connection.names.state, _GENERATION, {"kind": _GENERATION, "index": ""})
     remove = [{"remove": {"index": used[0], "alias": alias}}] if (used := read_generation(connection)) else []
     actions = [*remove, {"add": {"index": index, "alias": alias}}]
     connection.run(lambda client: client.indices.update_aliases(body={"actions": actions}))
+    name_generation(connection, is_moved=True)
 
 
 def find_drift(connection: Connection) -> list[str]:
@@ -100,6 +135,11 @@ def _put_template(
         "template": {"settings": {"index": {**_SETTINGS, **settings}}, "mappings": mapping},
     }
     connection.run(lambda client: client.indices.put_index_template(name=name, body=body))
+
+
+def _add_fields(connection: Connection, index: str, mapping: dict[str, Any]) -> None:
+    body = {"properties": mapping["properties"]}
+    connection.run(lambda client: client.indices.put_mapping(index=index, body=body))
 
 
 def _exists(connection: Connection, index: str) -> bool:

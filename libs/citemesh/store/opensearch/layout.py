@@ -90,6 +90,7 @@ STATE_MAPPING: Final[dict[str, Any]] = {
         "writer_id": _KEYWORD,
         "until_ms": _LONG,
         "is_closed": {"type": "boolean"},
+        "index": _KEYWORD,
     },
 }
 SECTIONS_MAPPING: Final[dict[str, Any]] = {

@@ -53,19 +53,24 @@ def count_versions(connection: Connection, index: str) -> list[Held]:
         after = {"after": found["after_key"]}
 
 
+def find_named(connection: Connection) -> set[int]:
+    """The versions that a record names."""
+    documents = connection.names.documents
+    refresh_index(connection, documents)
+    only_keys = {"_source": ["record.versions.version_key"]}
+    records = connection.scan(documents, {"match_all": {}}, "document_key", only_keys)
+    return {
+        version["version_key"] for hit in records for version in hit["_source"].get("record", {}).get("versions", ())
+    }
+
+
 def find_leftovers(connection: Connection, *, writer_id: str = "", older_than_ms: int = ABANDONED_MS) -> list[Held]:
     """What no record names and nobody is at work on: of `writer_id`, or written so long ago."""
     names = connection.names
     indexes = [names.sections, *([names.passages] if read_generation(connection) else [])]
     # The indexes before the records: what is committed in between is named.
     held = [each for index in indexes for each in count_versions(connection, index)]
-    refresh_index(connection, names.documents)
-    records = connection.scan(
-        names.documents, {"match_all": {}}, "document_key", {"_source": ["record.versions.version_key"]}
-    )
-    named = {
-        version["version_key"] for hit in records for version in hit["_source"].get("record", {}).get("versions", ())
-    }
+    named = find_named(connection)
     latest = now_ms() - older_than_ms
     return [
         each

@@ -17,7 +17,7 @@ from citemesh.store.opensearch import legs, passages, sections
 from citemesh.store.opensearch.catalog import Catalogs
 from citemesh.store.opensearch.connection import Connection
 from citemesh.store.opensearch.entries import read_version_sections
-from citemesh.store.opensearch.indexes import read_generation
+from citemesh.store.opensearch.indexes import read_generation, read_named_generation
 from citemesh.store.opensearch.known_passages import KnownPassages
 from citemesh.store.opensearch.reach import Reach
 from citemesh.store.opensearch.settings import StoreSettings
@@ -41,6 +41,8 @@ class OpenSearchReader:
         self._files = OriginalFiles(root)
         self._views = Views(STORE_NAME)
         self._reach = Reach(self._catalogs)
+        # An index never takes the vectors of another encoder: what it holds is known by its name.
+        self._generation: tuple[str, EncoderContract] | None = None
         self._known = KnownPassages(self._connection, self._catalogs)
 
     def allowed_versions(
@@ -59,8 +61,13 @@ class OpenSearchReader:
 
     def encoder_contract(self) -> EncoderContract | None:
         """See StoreReader."""
+        named = read_named_generation(self._connection)
+        known = self._generation
+        if named and known is not None and known[0] == named:
+            return _copy(known[1])
         used = read_generation(self._connection)
-        return None if used is None else used[1]
+        self._generation = used
+        return None if used is None else _copy(used[1])
 
     def list_documents(
         self,
@@ -235,3 +242,9 @@ class OpenSearchReader:
 
     def _read_sections(self, version_key: int) -> list[Section]:
         return read_version_sections(self._connection, [version_key])[version_key]
+
+
+def _copy(contract: EncoderContract) -> EncoderContract:
+    copy = EncoderContract()
+    copy.CopyFrom(contract)
+    return copy

@@ -21,6 +21,14 @@ class VersionRecord:
     next_passage_number: int
 
 
+@dataclass(frozen=True, slots=True)
+class RemovedVersion:
+    """A version that is gone for readers, and may have left parts and a file."""
+
+    version_key: int
+    content_hash: str
+
+
 @dataclass
 class DocumentRecord:
     """One document; without versions once it is deleted."""
@@ -30,6 +38,21 @@ class DocumentRecord:
     document_key: int
     access: AccessPolicy
     versions: list[VersionRecord] = field(default_factory=list)
+    removed: list[RemovedVersion] = field(default_factory=list)
+    """Of a deleted document, until nothing is left of them."""
+    change_sequence: int = 0
+    is_told: bool = False
+    """Whether the tenant's state was written after it, by which readers learn of it."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether some reader may still find the document."""
+        return bool(self.versions) or not self.is_told
+
+    def remove_versions(self) -> None:
+        """Let it have no versions any more."""
+        self.removed += [RemovedVersion(each.version_key, each.document.content_hash) for each in self.versions]
+        self.versions = []
 
     def stored(self) -> list[StoredDocument]:
         """The versions, newest first."""
@@ -42,13 +65,13 @@ class DocumentRecord:
         span = VersionSpan(version.version_key, self.document_key, version.document.document_version, start, end)
         return StoredDocument(span, version.document, self.access)
 
-    def to_source(self, change_sequence: int) -> dict[str, Any]:
+    def to_source(self) -> dict[str, Any]:
         """The entry of the index."""
         return {
             "tenant_id": self.tenant_id,
             "document_id": self.document_id,
             "document_key": self.document_key,
-            "change_sequence": change_sequence,
+            "change_sequence": self.change_sequence,
             "record": {
                 "access": _encode(self.access),
                 "versions": [
@@ -60,6 +83,8 @@ class DocumentRecord:
                     }
                     for each in self.versions
                 ],
+                "removed": [[each.version_key, each.content_hash] for each in self.removed],
+                "is_told": self.is_told,
             },
         }
 
@@ -77,7 +102,17 @@ class DocumentRecord:
             for each in record["versions"]
         ]
         access = AccessPolicy.FromString(b64decode(record["access"]))
-        return cls(source["tenant_id"], source["document_id"], source["document_key"], access, versions)
+        return cls(
+            source["tenant_id"],
+            source["document_id"],
+            source["document_key"],
+            access,
+            versions,
+            [RemovedVersion(key, content_hash) for key, content_hash in record.get("removed", ())],
+            source["change_sequence"],
+            # One of an earlier release does not say.
+            record.get("is_told", True),
+        )
 
 
 def _encode(message: AccessPolicy | Document) -> str:

@@ -16,7 +16,7 @@ from citemesh.store.opensearch.entries import OWNER_FIELDS, Owner, make_passages
 from citemesh.store.opensearch.gate import Gate
 from citemesh.store.opensearch.indexes import begin_generation, read_generation, use_generation
 from citemesh.store.opensearch.layout import part_key
-from citemesh.store.opensearch.leftovers import count_versions, remove_versions
+from citemesh.store.opensearch.leftovers import count_versions, find_named, remove_versions
 from citemesh.v1.retrieval_pb2 import EncoderContract
 
 _ENCODED_AT_ONCE: Final = 128
@@ -55,17 +55,22 @@ class VectorExchange:
             return sum(each.count for each in count_versions(self._connection, index))
 
     def _level(self, index: str, *, is_closed: bool) -> bool:
-        """Bring `index` level with the one in use, by version; return whether anything was amiss."""
-        used = {each.version_key: each.count for each in count_versions(self._connection, self._used)}
+        """Bring `index` level with the one in use, by version; return whether anything was missing.
+
+        Only what a record names counts: other parts are of a writer still at work, who commits before the last step or
+        not at all, or are left over.
+        """
+        held = {each.version_key: each.count for each in count_versions(self._connection, self._used)}
+        named = find_named(self._connection)
+        used = {key: count for key, count in held.items() if key in named}
         built = {each.version_key: each.count for each in count_versions(self._connection, index)}
-        gone = sorted(built.keys() - used.keys())
-        if gone:
+        if gone := sorted(built.keys() - used.keys()):
             remove_versions(self._connection, index, gone)
         missing = sorted(key for key, count in used.items() if built.get(key) != count)
         for start in range(0, len(missing), _TERMS):
             query = {"terms": {"version_key": missing[start : start + _TERMS]}}
             self._copy(index, query, is_closed=is_closed)
-        return bool(gone or missing)
+        return bool(missing)
 
     @property
     def _used(self) -> str:

@@ -3,7 +3,8 @@
 A version's passages and sections are written first, under a number that no record names yet, and are searchable; then
 the document's record is written, which is one step; then the tenant's state, which tells every reader to look. What was
 replaced is removed last. A writer that ends in between leaves entries that no record names: nobody ever sees half a
-document, and the next start removes them.
+document, and the next start removes them. A record of which no reader was told says so, and is committed again by the
+next call for its document.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ from citemesh.store.opensearch.entries import (
     read_version_passages,
     read_version_sections,
 )
-from citemesh.store.opensearch.indexes import begin_generation, make_indexes, read_generation, use_generation
+from citemesh.store.opensearch.first_index import settle_index
+from citemesh.store.opensearch.indexes import make_indexes, read_generation
 from citemesh.store.opensearch.leftovers import remove_leftovers, remove_parts
 from citemesh.store.opensearch.parts import Parts
 from citemesh.store.opensearch.records import DocumentRecord, VersionRecord
+from citemesh.store.opensearch.removals import Removals
 from citemesh.store.opensearch.settings import StoreSettings
 from citemesh.store.opensearch.vector_exchange import VectorExchange
 from citemesh.store.page_splice import plan_splice
@@ -67,6 +70,7 @@ class OpenSearchWriter:
             make_indexes(self._connection)
             self._commits = Commits(self._connection)
             self._parts = Parts(self._connection, self._commits, writer_id)
+            self._removals = Removals(self._connection, self._commits, self._parts.gate, self._files)
             removed = remove_leftovers(self._connection, writer_id)
         except BaseException:  # no end may keep the lock; raised again
             os.close(self._lock_descriptor)
@@ -77,14 +81,8 @@ class OpenSearchWriter:
     def set_encoder(self, contract: EncoderContract) -> None:
         """See StoreWriter."""
         with self._lock:
-            used = read_generation(self._connection)
-            if used is not None:
-                held = self._connection.run(lambda client: client.count(index=used[0]))["count"]
-                if held:
-                    refuse_other_encoder(used[1], contract)
+            settle_index(self._connection, self._parts.gate, contract)
             self._encoder = contract
-            if used is None or (not held and used[1] != contract):
-                use_generation(self._connection, begin_generation(self._connection, contract))
 
     def put_version(
         self,
@@ -102,8 +100,12 @@ class OpenSearchWriter:
             check_access(document.access)
         with self._lock:
             index = self._check_vectors(passages, vectors)
-            self._keep_file(tenant_id, document.content_hash, file)
             record, condition = self._commits.find(tenant_id, document.document_id)
+            if record is not None and record.removed:
+                # Before the new file is kept: it may be one of those to remove.
+                self._removals.run(tenant_id, document.document_id)
+                record, condition = self._commits.find(tenant_id, document.document_id)
+            self._keep_file(tenant_id, document.content_hash, file)
             known = record is not None and bool(record.versions)
             if record is None or not known:
                 record = DocumentRecord(tenant_id, document.document_id, 0, _copy(EVERYONE))
@@ -112,7 +114,7 @@ class OpenSearchWriter:
             newest_first = record.stored()
             same = find_same([each.document for each in newest_first], document, document.content_hash, document.title)
             if same is not None:
-                if document.HasField("access") or self._commits.is_unseen(tenant_id, document.document_id):
+                if document.HasField("access") or not record.is_told:
                     self._commits.commit(record, condition, permissions=document.HasField("access"))
                 repeated = next(each for each in newest_first if each.document is same)
                 return StoredVersion(repeated.describe(), INGEST_RESULT_UNCHANGED)
@@ -177,21 +179,12 @@ class OpenSearchWriter:
     def exists(self, tenant_id: str, document_id: str) -> bool:
         """See StoreWriter."""
         record, _ = self._commits.find(tenant_id, document_id)
-        return record is not None and bool(record.versions)
+        return record is not None and record.is_there
 
     def delete(self, tenant_id: str, document_id: str) -> int:
         """See StoreWriter."""
         with self._lock:
-            record, condition = self._commits.find(tenant_id, document_id)
-            if record is None or not record.versions:
-                return 0
-            removed, record.versions = record.versions, []
-            # The record stays, empty: readers learn of the removal by it.
-            self._commits.commit(record, condition, permissions=True)
-            if read_generation(self._connection) is not None:
-                remove_parts(self._connection, [each.version_key for each in removed])
-            self._remove_files(tenant_id, {each.document.content_hash for each in removed})
-            return len(removed)
+            return self._removals.run(tenant_id, document_id)
 
     def set_access(self, tenant_id: str, document_id: str, access: AccessPolicy) -> int:
         """See StoreWriter."""
@@ -199,7 +192,11 @@ class OpenSearchWriter:
             record, condition = self._commits.find_known(tenant_id, document_id)
             check_access(access)
             record.access.CopyFrom(access)
-            return self._commits.commit(record, condition, permissions=True).permission_version
+            permission_version = self._commits.commit(record, condition, permissions=True).permission_version
+            if record.removed:
+                # Its removal had not come to its end; readers know of it now.
+                self._removals.run(tenant_id, document_id)
+            return permission_version
 
     def replace_vectors(self, contract: EncoderContract, encode: EncodePassages) -> int:
         """See StoreWriter."""
@@ -234,13 +231,6 @@ class OpenSearchWriter:
             self._files.keep(tenant_id, content_hash, file)
         except OSError as error:
             raise store_unavailable("The original file cannot be kept: check the disk and its free space.") from error
-
-    def _remove_files(self, tenant_id: str, hashes: set[str]) -> None:
-        query = {"term": {"tenant_id": tenant_id}}
-        for hit in self._connection.scan(self._connection.names.documents, query, "document_key", {}):
-            record = DocumentRecord.from_source(hit["_source"])
-            hashes = hashes - {each.document.content_hash for each in record.versions}
-        self._files.remove(tenant_id, hashes)
 
 
 def _copy(access: AccessPolicy) -> AccessPolicy:
