@@ -219,7 +219,7 @@ FILES: Final[dict[str, tuple[str, Callable[[Path], None], tuple[str, ...]]]] = {
     **{f"liar-{kind}": (f"a.{kind}", liar(kind), ("FILE_CORRUPT", "FILE_TYPE_UNSUPPORTED")) for kind in _MAIN_PARTS},
     **{f"entities-{kind}": (f"a.{kind}", entities(kind), ("FILE_CORRUPT",)) for kind in _MAIN_PARTS},
     "outside-names": ("a.epub", outside_names, ("FILE_EMPTY",)),
-    "nested-html": ("a.html", nested_html, (READ, "FILE_EMPTY")),
+    "nested-html": ("a.html", nested_html, ("FILE_TOO_LARGE",)),
     "nested-json": ("a.json", nested_json, ("FILE_CORRUPT",)),
     "nested-lists": ("a.md", nested_lists, (READ,)),
     "long-line": ("a.csv", long_line, ("FILE_TOO_LARGE",)),
