@@ -214,6 +214,10 @@ class Retrieval(retrieval_pb2_grpc.RetrievalServiceServicer):
             response.candidates.add(passage=passage, fused_score=1.0 / number)
         return response
 
+    async def FollowReferences(self, request: Any, context: Any) -> Any:
+        await self.script.note("FollowReferences", request)
+        return retrieval_pb2.FollowReferencesResponse()
+
     async def DescribeIndex(self, request: Any, context: Any) -> Any:
         await self.script.note("DescribeIndex", request)
         return retrieval_pb2.DescribeIndexResponse(store="embedded", document_count=2, passage_count=9)
