@@ -64,7 +64,7 @@ async def start(context: StartContext) -> ValidationService:
         reviews = await asyncio.to_thread(
             ReviewQueue, folder, readership, settings.reviewer_group, settings.max_review_count
         )
-    except BaseException:
+    except BaseException:  # no end may leave the store open; raised again
         readership.close()
         raise
     reviews_open = context.metrics.gauge(names.REVIEWS_OPEN)

@@ -204,7 +204,7 @@ def program(path: Path) -> None:
 def archive_called_pdf(path: Path) -> None:
     """An archive with a name that leads outside, called a PDF."""
     with zipfile.ZipFile(path, "w") as package:
-        package.writestr("../../../root/.ssh/authorized_keys", "not a key")
+        package.writestr("../../../outside/keys", "not a key")
 
 
 def json_of_one_key(path: Path) -> None:

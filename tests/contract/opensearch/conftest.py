@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from citemesh.config.paths import STORE_URL_VARIABLE
-from citemesh.store.contract import StoreReader, StoreWriter
-from citemesh.store.open import open_reader, open_writer
+from citemesh.store.contract import StoreWriter
+from citemesh.store.open import open_writer
 from citemesh.store.opensearch.connection import Connection, open_connection
 from tests.contract.store.library import ENCODER
 from tests.opensearch_server.indexes import own_indexes
@@ -22,27 +22,12 @@ def environ(opensearch_address: str) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def writer(tmp_path: Path, environ: dict[str, str]) -> Iterator[StoreWriter]:
-    writer = open_writer(tmp_path / "state", environ)
-    writer.set_encoder(ENCODER)
-    yield writer
-    writer.close()
-
-
-@pytest.fixture
 def other_writer(tmp_path: Path, environ: dict[str, str], writer: StoreWriter) -> Iterator[StoreWriter]:
     """A writer of the same store on another machine."""
     other = open_writer(tmp_path / "other", environ)
     other.set_encoder(ENCODER)
     yield other
     other.close()
-
-
-@pytest.fixture
-def reader(tmp_path: Path, environ: dict[str, str], writer: StoreWriter) -> Iterator[StoreReader]:
-    reader = open_reader(tmp_path / "state", environ)
-    yield reader
-    reader.close()
 
 
 @pytest.fixture
