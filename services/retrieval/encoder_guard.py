@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from citemesh.rpc.errors import ServiceError
-from citemesh.store.contract import StoreReader
+from citemesh.store.contract import StoreReader, VersionFilter
 from citemesh.store.encoder_match import REENCODE_REMEDY, find_difference
 from citemesh.v1 import errors_pb2
 from citemesh.v1.retrieval_pb2 import EncoderContract
@@ -26,14 +26,19 @@ class EncoderGuard:
         """The contract of the service's encoder, canary vectors included."""
         return self._own
 
+    def is_fit(self) -> bool:
+        """Whether the two agreed when they were last compared; no, before the first time."""
+        with self._lock:
+            return self._compared is not None and self._difference is None
+
     def index_encoder(self) -> bytes:
-        """The index's contract as last compared, which each request does first; empty before."""
+        """The index's contract as last compared, which each request does once its legs have run; empty before."""
         with self._lock:
             return self._compared or b""
 
-    def find_difference(self) -> str | None:
-        """In what the two differ; None where they agree, or where the index holds nothing yet."""
-        contract = self._store.encoder_contract()
+    def find_difference(self, versions: VersionFilter | None = None) -> str | None:
+        """In what the two differ as of `versions` (None: now); None where they agree, or the index holds nothing."""
+        contract = self._store.encoder_contract(versions)
         if contract is None:
             return None
         serialized = contract.SerializeToString(deterministic=True)
@@ -43,9 +48,9 @@ class EncoderGuard:
                 self._compared = serialized
             return self._difference
 
-    def refuse_mismatch(self) -> None:
-        """Raise ENCODER_MISMATCH where the two differ."""
-        difference = self.find_difference()
+    def refuse_mismatch(self, versions: VersionFilter | None = None) -> None:
+        """Raise ENCODER_MISMATCH where the two differ as of `versions` (None: now)."""
+        difference = self.find_difference(versions)
         if difference is None:
             return
         contract = self._store.encoder_contract() or EncoderContract()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -14,6 +17,7 @@ from citemesh.store.contract import Place, StoreReader, VersionFilter
 from citemesh.v1 import activation_pb2, errors_pb2
 from citemesh.v1.activation_pb2 import Pattern
 from citemesh.v1.evidence_pb2 import Candidate, LegRank, Passage
+from citemesh.v1.question_pb2 import Scope
 from citemesh.v1.retrieval_pb2 import LegReport, RankedPassage, Ranking, RetrieveRequest, RetrieveResponse
 from services.retrieval.dedupe import keep_distinct
 from services.retrieval.encoder_guard import EncoderGuard
@@ -24,6 +28,8 @@ from services.retrieval.measures import Measures
 from services.retrieval.query_checks import check_retrieve, read_time
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.siblings import LEADER_COUNT, find_siblings
+
+ReadVersions: TypeAlias = Callable[[Principal, Scope | None, datetime | None], VersionFilter]
 
 _SECTION_HINT = "section hint"
 # So many more passages than asked for are read before duplicates are merged.
@@ -70,32 +76,76 @@ class Search:
         before.
         """
         check_retrieve(request)
-        versions = await asyncio.to_thread(self._allowed, request, principal)
-        budget_s = self._settings.default_timeout_ms / 1000 if timeout_s is None else timeout_s
-        outcomes = await self._runner.run(request.queries, versions, self._hit_count(request), budget_s)
-        if outcomes and all(outcome.error_reason for outcome in outcomes) and not request.prior_rankings:
-            raise ServiceError(
-                errors_pb2.ERROR_REASON_RETRIEVAL_UNAVAILABLE,
-                "No search could be run: this says nothing about what the documents hold. Try again.",
-                legs=",".join(f"{_group(outcome.pattern)}={outcome.error_reason}" for outcome in outcomes),
-            )
-        return await asyncio.to_thread(self._answer, request, principal, outcomes)
+        ends_at = time.monotonic() + (self._settings.default_timeout_ms / 1000 if timeout_s is None else timeout_s)
+        if not self._guard.is_fit():
+            await asyncio.to_thread(self._guard.refuse_mismatch)
+        encoder = self._guard.index_encoder()
+        searched = await asyncio.to_thread(self._read_filter, self._store.last_allowed_versions, request, principal)
+        finds = await self._find(request, searched, ends_at)
+        # Asked once the legs have run, for access may have been taken away meanwhile. It also tells whether what they
+        # searched was all there is: the state last seen, so that no leg waits for the newest.
+        answer = await asyncio.to_thread(self._conclude, request, principal, encoder, searched, finds)
+        if isinstance(answer, VersionFilter):
+            finds = await self._find(request, answer, ends_at)
+            answer = await asyncio.to_thread(self._conclude, request, principal, encoder, None, finds)
+            assert isinstance(answer, RetrieveResponse)
+        return answer
 
-    def _allowed(self, request: RetrieveRequest, principal: Principal) -> VersionFilter:
-        self._guard.refuse_mismatch()
+    def _conclude(
+        self,
+        request: RetrieveRequest,
+        principal: Principal,
+        encoder: bytes,
+        searched: VersionFilter | None,
+        finds: _Finds,
+    ) -> RetrieveResponse | VersionFilter:
+        """The answer, or what to search where that is no longer what was `searched` (None: whatever it was)."""
+        allowed = self._check(request, principal, encoder)
+        if searched is not None and allowed.key != searched.key:
+            return allowed
+        _refuse_no_search(request, finds.outcomes)
+        return self._answer(request, allowed, finds)
+
+    def _read_filter(self, read: ReadVersions, request: RetrieveRequest, principal: Principal) -> VersionFilter:
         scope = request.scope if request.HasField("scope") else None
         as_of = read_time(request.as_of_time) if request.HasField("as_of_time") else None
-        return self._store.allowed_versions(principal, scope, as_of)
+        return read(principal, scope, as_of)
+
+    def _check(self, request: RetrieveRequest, principal: Principal, encoder: bytes) -> VersionFilter:
+        """What may be read now. Raises ENCODER_MISMATCH where the index is not, or no longer, the encoder's."""
+        allowed = self._read_filter(self._store.allowed_versions, request, principal)
+        try:
+            self._guard.refuse_mismatch(allowed)
+        finally:
+            if self._guard.index_encoder() != encoder:
+                # Rankings of before may have come from either index.
+                self._runner.forget()
+        return allowed
+
+    async def _find(self, request: RetrieveRequest, versions: VersionFilter, ends_at: float) -> _Finds:
+        """Run the legs; whether the first query's words occur is looked up beside them where no leg tells it."""
+        left_s = max(0.0, ends_at - time.monotonic())
+        running = self._runner.run(request.queries, versions, self._hit_count(request), left_s)
+        if not _asks_for_words(request):
+            return _Finds(await running)
+        outcomes, occur = await asyncio.gather(
+            running, asyncio.to_thread(self._look_for_words, request.queries[0].text, versions)
+        )
+        return _Finds(outcomes, occur)
+
+    def _look_for_words(self, text: str, versions: VersionFilter) -> bool | None:
+        try:
+            return bool(self._store.keyword_search(text, versions, 1))
+        except ServiceError:
+            # The legs fail alone, and so does this: it is asked once more where they found something.
+            return None
 
     def _hit_count(self, request: RetrieveRequest) -> int:
         wanted = max(self._settings.leg_hit_count, request.max_candidates)
         return wanted + len(request.excluded_passage_ids)
 
-    def _answer(
-        self, request: RetrieveRequest, principal: Principal, outcomes: Sequence[LegOutcome]
-    ) -> RetrieveResponse:
-        # Asked anew: access may have been taken away while the legs ran.
-        versions = self._allowed(request, principal)
+    def _answer(self, request: RetrieveRequest, versions: VersionFilter, finds: _Finds) -> RetrieveResponse:
+        outcomes = finds.outcomes
         hints = resolve_hints(self._store, versions, request.section_hint, request.document_hints)
         places = self._read_places(request, versions, outcomes, hints)
         rankings = _merge_rankings(request.prior_rankings, outcomes, places)
@@ -106,7 +156,7 @@ class Search:
             rankings=rankings,
             index_snapshot=versions.index_snapshot,
             permission_version=versions.permission_version,
-            keyword_leg_can_match=self._can_match(request, versions, rankings),
+            keyword_leg_can_match=self._can_match(request, versions, rankings, finds.words_occur),
         )
 
     def _find_candidates(
@@ -183,21 +233,58 @@ class Search:
             fused[passage_id] = fused[leaders[-1].passage_id]
         return keep_distinct([*leaders, *siblings, *(each for each in others if each.passage_id not in added)])
 
-    def _can_match(self, request: RetrieveRequest, versions: VersionFilter, rankings: Sequence[Ranking]) -> bool:
+    def _can_match(
+        self,
+        request: RetrieveRequest,
+        versions: VersionFilter,
+        rankings: Sequence[Ranking],
+        words_occur: bool | None,
+    ) -> bool:
         """Whether the keyword leg finds anything for the first query; it is asked where the request did not."""
         if not request.queries:
             return False
+        if words_occur is not None:
+            return words_occur
         text = request.queries[0].text
-        for ranking in rankings:
-            if ranking.leg == activation_pb2.PATTERN_KEYWORD and ranking.query == text and ranking.passages:
-                return True
-        return any(self._store.matching_words(text, versions).values())
+        return _has_keyword_hits(rankings, text) or bool(self._store.keyword_search(text, versions, 1))
+
+
+@dataclass(frozen=True)
+class _Finds:
+    """What one search of the store brought."""
+
+    outcomes: Sequence[LegOutcome]
+    words_occur: bool | None = None
+    """Whether any word of the first query occurs; None where the legs tell, or nobody could."""
 
 
 @dataclass(frozen=True)
 class _Places:
     by_key: Mapping[int, Place]
     by_id: Mapping[str, Place]
+
+
+def _refuse_no_search(request: RetrieveRequest, outcomes: Sequence[LegOutcome]) -> None:
+    if outcomes and all(outcome.error_reason for outcome in outcomes) and not request.prior_rankings:
+        raise ServiceError(
+            errors_pb2.ERROR_REASON_RETRIEVAL_UNAVAILABLE,
+            "No search could be run: this says nothing about what the documents hold. Try again.",
+            legs=",".join(f"{_group(outcome.pattern)}={outcome.error_reason}" for outcome in outcomes),
+        )
+
+
+def _asks_for_words(request: RetrieveRequest) -> bool:
+    """Whether neither a leg of the request nor an earlier ranking tells if the first query's words occur."""
+    if not request.queries:
+        return False
+    text = request.queries[0].text
+    is_searched = any(each.leg == activation_pb2.PATTERN_KEYWORD and each.text == text for each in request.queries)
+    return not is_searched and not _has_keyword_hits(request.prior_rankings, text)
+
+
+def _has_keyword_hits(rankings: Iterable[Ranking], text: str) -> bool:
+    keyword = activation_pb2.PATTERN_KEYWORD
+    return any(each.leg == keyword and each.query == text and each.passages for each in rankings)
 
 
 def _group(leg: Pattern.ValueType) -> str:

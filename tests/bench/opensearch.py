@@ -33,6 +33,7 @@ from citemesh.models.encoder import Encoder
 from citemesh.models.paths import models_dir
 from citemesh.store.encoder_match import describe_encoder
 from citemesh.store.open import open_reader, open_writer
+from citemesh.store.opensearch.connection import columns
 from citemesh.v1 import activation_pb2, retrieval_pb2, retrieval_pb2_grpc
 from citemesh.v1.document_pb2 import Document
 from citemesh.v1.evidence_pb2 import Passage
@@ -136,7 +137,8 @@ def _prepare(folder: Path, environ: dict[str, str], text: MadeText, encoder: Enc
 
 
 def _bare_body(query: Body) -> Body:
-    return {"size": _RESULT_COUNT, "query": query, "_source": ["passage"], "track_total_hits": False}
+    """As the reader asks for passages: columns are what entries are read by, so that either side brings texts."""
+    return {"size": _RESULT_COUNT, "query": query, "track_total_hits": False, **columns(["passage_key", "passage"])}
 
 
 def _measure(address: str, target: str, questions: list[Question], passage_count: int) -> list[Figure]:
@@ -178,6 +180,7 @@ def _search_barely(connection: http.client.HTTPConnection, question: Question, l
     answer = json.loads(connection.getresponse().read())
     for each in answer.get("responses", [answer]):
         assert each["hits"]["hits"], "nothing was found"
+        assert all(hit["fields"]["passage"] for hit in each["hits"]["hits"]), "no texts came"
 
 
 def _retrieve(stub: Any, request: retrieval_pb2.RetrieveRequest) -> None:

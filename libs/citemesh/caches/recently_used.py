@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -37,20 +37,45 @@ class RecentlyUsed(Generic[Key, Value]):
                 self._entries.move_to_end(key)
             return value
 
+    def get_all(self, keys: Iterable[Key]) -> dict[Key, Value]:
+        """The values of those `keys` that are kept."""
+        found = {}
+        with self._lock:
+            for key in keys:
+                value = self._entries.get(key)
+                if value is not None:
+                    self._entries.move_to_end(key)
+                    found[key] = value
+        return found
+
     def put(self, key: Key, value: Value) -> None:
         """Keep a value, and drop those that were used longest ago where there is too much."""
+        self.put_all([(key, value)])
+
+    def put_all(self, pairs: Iterable[tuple[Key, Value]]) -> None:
+        """Keep several values."""
         with self._lock:
-            known = self._entries.pop(key, None)
-            if known is not None:
-                self._weight -= self._weigh(known)
-            weight = self._weigh(value)
-            if weight > self._capacity:
-                return
-            self._entries[key] = value
-            self._weight += weight
-            while self._weight > self._capacity:
-                _, dropped = self._entries.popitem(last=False)
-                self._weight -= self._weigh(dropped)
+            for key, value in pairs:
+                self._put(key, value)
+
+    def _put(self, key: Key, value: Value) -> None:
+        known = self._entries.pop(key, None)
+        if known is not None:
+            self._weight -= self._weigh(known)
+        weight = self._weigh(value)
+        if weight > self._capacity:
+            return
+        self._entries[key] = value
+        self._weight += weight
+        while self._weight > self._capacity:
+            _, dropped = self._entries.popitem(last=False)
+            self._weight -= self._weigh(dropped)
+
+    def clear(self) -> None:
+        """Keep nothing of what was put so far."""
+        with self._lock:
+            self._entries.clear()
+            self._weight = 0
 
     def _weigh(self, value: Value) -> int:
         # What weighs nothing would pile up without end.

@@ -18,7 +18,7 @@ Rules that hold for each implementation:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -66,6 +66,8 @@ class VersionFilter:
     """The state of the permissions of the tenant; rises with every change of access."""
     key: str
     """Equal for filters of the same content at the same snapshot: a part of every cache key."""
+    index_name: str = ""
+    """The index that was in use then, in a store that exchanges whole indexes; for the store that made the filter."""
 
     @property
     def is_empty(self) -> bool:
@@ -242,6 +244,16 @@ class StoreReader(Protocol):
         """
         ...
 
+    def last_allowed_versions(
+        self, principal: Principal, scope: Scope | None = None, as_of: datetime | None = None
+    ) -> VersionFilter:
+        """As `allowed_versions`, but of the state that this reader saw last, where the newest takes a request.
+
+        For work that starts at once and is done again where `allowed_versions`, asked afterwards, has another `key`:
+        what it finds may be shown to nobody before.
+        """
+        ...
+
     def permission_version(self, tenant_id: str) -> int:
         """The tenant's permission version now; 0 for an unknown tenant."""
         ...
@@ -250,8 +262,11 @@ class StoreReader(Protocol):
         """The state of the tenant's documents now."""
         ...
 
-    def encoder_contract(self) -> EncoderContract | None:
-        """The encoder that the vectors come from, canary vectors included; None where nothing was ever stored."""
+    def encoder_contract(self, versions: VersionFilter | None = None) -> EncoderContract | None:
+        """The encoder that the vectors come from, canary vectors included; None where nothing was ever stored.
+
+        As of the moment of `versions` where that saves a request, and never earlier than it.
+        """
         ...
 
     # Documents
@@ -314,10 +329,6 @@ class StoreReader(Protocol):
 
     def toc_search(self, text: str, versions: VersionFilter, limit: int) -> list[SectionHit]:
         """Sections whose title holds words of `text`, or whose number stands in it, best first."""
-        ...
-
-    def matching_words(self, text: str, versions: VersionFilter) -> Mapping[str, bool]:
-        """For each content word of `text`, lower case, whether any passage of `versions` holds it in some form."""
         ...
 
     # Reading what was found

@@ -28,6 +28,9 @@ class TenantState:
     """Rises with every write of the tenant; 0 for an unknown tenant."""
     permission_version: int = 0
     """Rises with every change of who may read what."""
+    index_name: str = ""
+    """The index that searches go to, where a store exchanges one for another; empty where it has but one, or where the
+    name is about to change."""
 
 
 @dataclass
@@ -59,6 +62,7 @@ class View:
     def _make_filter(self, keys: Sequence[int]) -> VersionFilter:
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"{self.tenant_id}\0{self.state.change_sequence}\0{self.state.permission_version}\0".encode())
+        digest.update(f"{self.state.index_name}\0".encode())
         digest.update(",".join(map(str, keys)).encode())
         return VersionFilter(
             tenant_id=self.tenant_id,
@@ -66,6 +70,7 @@ class View:
             index_snapshot=snapshot_name(self.store_name, self.state),
             permission_version=self.state.permission_version,
             key=digest.hexdigest(),
+            index_name=self.state.index_name,
         )
 
 

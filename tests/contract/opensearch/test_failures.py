@@ -25,7 +25,6 @@ def test_a_lost_index_is_no_empty_answer(
     for ask in (
         lambda: found(reader, ANNA, "travel"),
         lambda: reader.toc_search("travel", versions, 5),
-        lambda: reader.matching_words("travel", versions),
         lambda: reader.passages_by_label(["table 1"], versions),
         lambda: reader.document_passages(versions, "first"),
         lambda: reader.dense_search(embed("travel"), versions, 5),

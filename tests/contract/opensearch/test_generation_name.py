@@ -10,7 +10,7 @@ from citemesh.store.contract import StoreReader, StoreWriter
 from citemesh.store.opensearch.connection import Connection
 from citemesh.store.opensearch.indexes import name_generation, read_generation, read_named_generation
 from citemesh.v1.retrieval_pb2 import EncoderContract
-from tests.contract.store.library import ENCODER, embed, put
+from tests.contract.store.library import ANNA, ENCODER, embed, put
 
 
 def another_encoder(revision: str) -> EncoderContract:
@@ -58,3 +58,32 @@ def test_without_a_name_the_alias_tells(
     assert reader.encoder_contract() == ENCODER
     other_writer.set_encoder(ENCODER)
     assert read_named_generation(connection) == used[0]
+
+
+def test_a_filter_tells_of_which_index_it_is(
+    writer: StoreWriter, reader: StoreReader, connection: Connection, tmp_path: Path
+) -> None:
+    put(writer, tmp_path, "policy", ["A rule."])
+    before = reader.allowed_versions(ANNA)
+    assert reader.encoder_contract(before) == ENCODER
+    exchange(writer, "2")
+    assert reader.last_allowed_versions(ANNA) == before
+    after = reader.allowed_versions(ANNA)
+    assert after.key != before.key
+    assert after.version_keys == before.version_keys
+    assert reader.last_allowed_versions(ANNA) == after
+    assert reader.encoder_contract(after) == another_encoder("2")
+    # Never earlier than the filter, whatever the filter.
+    assert reader.encoder_contract(before) == another_encoder("2")
+
+
+def test_the_state_seen_last_may_have_passed(
+    writer: StoreWriter, reader: StoreReader, connection: Connection, tmp_path: Path
+) -> None:
+    put(writer, tmp_path, "policy", ["A rule."])
+    seen = reader.allowed_versions(ANNA)
+    put(writer, tmp_path, "other", ["Another rule."])
+    assert reader.last_allowed_versions(ANNA) == seen
+    assert reader.keyword_search("another", reader.last_allowed_versions(ANNA), 5) == []
+    assert len(reader.keyword_search("another", reader.allowed_versions(ANNA), 5)) == 1
+    assert reader.last_allowed_versions(ANNA) == reader.allowed_versions(ANNA)

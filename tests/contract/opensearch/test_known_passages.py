@@ -39,11 +39,23 @@ def test_what_was_found_is_not_asked_for_again(
     assert set(places) == {"policy@1#0", "policy@1#1"}
     assert (places["policy@1#0"].document_id, places["policy@1#0"].section_id) == ("policy", "s1")
     first = reader.passages_by_id(list(places), versions)
-    assert len(searched) == 1
     first["policy@1#0"].text = "Changed by a caller."
-    again = reader.passages_by_key(keys, versions)
+    assert _texts(reader.passages_by_key(keys, versions)) == {"Travel rules.", "Salary rules."}
+    assert searched == []
+
+
+def test_what_was_read_once_is_not_asked_for_again(
+    writer: StoreWriter, reader: StoreReader, tmp_path: Path, searched: list[str]
+) -> None:
+    put(writer, tmp_path, "policy", ["Travel rules.", "Salary rules."])
+    versions = reader.allowed_versions(ANNA)
+    ids = ["policy@1#0", "policy@1#1"]
+    searched.clear()
+    assert _texts(reader.passages_by_id(ids, versions)) == {"Travel rules.", "Salary rules."}
     assert len(searched) == 1
-    assert {each.text for each in again.values()} == {"Travel rules.", "Salary rules."}
+    keys = [place.passage_key for place in reader.places([], ids, versions)]
+    assert _texts(reader.passages_by_key(keys, versions)) == {"Travel rules.", "Salary rules."}
+    assert len(searched) == 1
 
 
 def test_what_may_not_be_read_stays_unread(writer: StoreWriter, reader: StoreReader, tmp_path: Path) -> None:

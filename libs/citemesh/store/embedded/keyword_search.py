@@ -11,7 +11,6 @@ import structlog
 import tantivy
 
 from citemesh.caches.recently_used import RecentlyUsed
-from citemesh.store.analysis import word_forms
 from citemesh.store.contract import Hit, VersionFilter
 from citemesh.store.embedded.changes import read_changed_versions, read_state
 from citemesh.store.embedded.database import Database
@@ -31,7 +30,6 @@ from citemesh.store.keyword_query import (
     NEAR_WORDS,
     KeywordQuery,
     read_keyword_query,
-    searched_words,
 )
 
 _log = structlog.get_logger(__name__)
@@ -73,26 +71,9 @@ class KeywordSearch:
         hits = self._search_both(tenant, self._words_query(asked), versions, limit)
         return sorted(hits, key=lambda hit: (-hit.leg_score, hit.passage_key))[:limit]
 
-    def matching_words(self, text: str, versions: VersionFilter) -> dict[str, bool]:
-        """See StoreReader.matching_words."""
-        tenant = self._fresh(versions.tenant_id)
-        words = searched_words(text, tenant.languages)
-        if versions.is_empty:
-            return dict.fromkeys(words, False)
-        return {word: self._occurs(word, tenant, versions) for word in words}
-
     def languages(self, tenant_id: str) -> tuple[str, ...]:
         """The languages that the tenant's passages are in, and English."""
         return self._fresh(tenant_id).languages
-
-    def _occurs(self, word: str, tenant: _TenantIndex, versions: VersionFilter) -> bool:
-        forms = word_forms(word, tenant.languages)
-        parts = [
-            (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, field, form))
-            for form in forms
-            for field in FIELD_BOOSTS
-        ]
-        return bool(parts) and bool(self._search_both(tenant, tantivy.Query.boolean_query(parts), versions, 1))
 
     def _words_query(self, asked: KeywordQuery) -> tantivy.Query:
         """Words by how often they are asked for, identifiers as written, and neighbours that stand near each other."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -52,6 +52,12 @@ class EmbeddedReader:
         """See StoreReader."""
         return self._visibility.view(principal, scope).in_force(as_of)
 
+    def last_allowed_versions(
+        self, principal: Principal, scope: Scope | None = None, as_of: datetime | None = None
+    ) -> VersionFilter:
+        """See StoreReader; the newest state costs nothing here."""
+        return self.allowed_versions(principal, scope, as_of)
+
     def permission_version(self, tenant_id: str) -> int:
         """See StoreReader."""
         with self._database.snapshot() as connection:
@@ -62,7 +68,7 @@ class EmbeddedReader:
         with self._database.snapshot() as connection:
             return snapshot_name(STORE_NAME, read_state(connection, tenant_id))
 
-    def encoder_contract(self) -> EncoderContract | None:
+    def encoder_contract(self, versions: VersionFilter | None = None) -> EncoderContract | None:
         """See StoreReader."""
         with self._database.snapshot() as connection:
             return read_encoder(connection)
@@ -145,10 +151,6 @@ class EmbeddedReader:
         languages = self._keyword.languages(versions.tenant_id)
         with self._database.snapshot() as connection:
             return search_sections(connection, text, versions, limit, languages)
-
-    def matching_words(self, text: str, versions: VersionFilter) -> Mapping[str, bool]:
-        """See StoreReader."""
-        return self._keyword.matching_words(text, versions)
 
     def places(self, keys: Sequence[int], passage_ids: Sequence[str], versions: VersionFilter) -> list[Place]:
         """See StoreReader."""

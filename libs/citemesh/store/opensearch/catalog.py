@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from citemesh.auth.principal import Principal
 from citemesh.caches.recently_used import RecentlyUsed
 from citemesh.store.access import allowed_readers, reader_entries
 from citemesh.store.document_lists import StoredDocument
 from citemesh.store.opensearch.connection import Connection
+from citemesh.store.opensearch.indexes import GENERATION, index_of
 from citemesh.store.opensearch.layout import tenant_key
 from citemesh.store.opensearch.records import DocumentRecord
 from citemesh.store.visibility import TenantState
@@ -65,8 +66,9 @@ class Catalogs:
 
     def state(self, tenant_id: str) -> TenantState:
         """Where the tenant stands now."""
-        found = self._connection.get(self._connection.names.state, tenant_key(tenant_id))
-        return TenantState() if found is None else TenantState(**found[0])
+        keys = (tenant_key(tenant_id), GENERATION)
+        state, generation = self._connection.get_all(self._connection.names.state, keys)
+        return TenantState(**(state or {}), index_name=index_of(generation))
 
     def known(self, tenant_id: str) -> Catalog:
         """The catalog last built: for what a filter names, which an older one holds too."""
@@ -77,7 +79,13 @@ class Catalogs:
         state = self.state(tenant_id)
         catalog = self._catalogs.get(tenant_id)
         if catalog is not None and catalog.state.change_sequence >= state.change_sequence:
-            return catalog
+            if catalog.state.index_name == state.index_name:
+                return catalog
+            with self._lock:
+                catalog = self._catalogs.get(tenant_id) or catalog
+                catalog = replace(catalog, state=replace(catalog.state, index_name=state.index_name))
+                self._catalogs.put(tenant_id, catalog)
+                return catalog
         with self._lock:
             catalog = self._catalogs.get(tenant_id) or Catalog()
             if catalog.state.change_sequence < state.change_sequence:

@@ -86,6 +86,15 @@ class Connection:
             return None
         return found["_source"], {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
 
+    def get_all(self, index: str, keys: Sequence[str]) -> list[Source | None]:
+        """The newest states of several entries in one request, None for each that is absent."""
+        found = self.run(lambda client: client.mget(index=index, body={"ids": list(keys)}))
+        for entry in found["docs"]:
+            # A missing index holds nothing, as for `get`; any other fault must not look so.
+            if "error" in entry and entry["error"]["type"] != "index_not_found_exception":
+                raise store_unavailable("An entry could not be read: see the cluster's health.")
+        return [entry.get("_source") for entry in found["docs"]]
+
     def put(self, index: str, key: str, source: Source, condition: Source | None, *, refresh: bool) -> Source | None:
         """Write one entry where it is still as `condition` says (None: absent); the condition that holds now, or None
         where it was otherwise and nothing was written."""

@@ -97,7 +97,12 @@ def make_sections(index: str, owner: Owner, sections: Sequence[Section], languag
 
 def read_passage(row: dict[str, Any]) -> Passage:
     """The passage of an entry's columns."""
-    return Passage.FromString(_decode(row["passage"]))
+    return Passage.FromString(read_passage_bytes(row))
+
+
+def read_passage_bytes(row: dict[str, Any]) -> bytes:
+    """The same, serialized."""
+    return _decode(row["passage"])
 
 
 def read_vector(row: dict[str, Any]) -> Vectors:

@@ -6,7 +6,7 @@ from base64 import b64decode
 from typing import Any, Final
 
 from citemesh.rpc.errors import ServiceError
-from citemesh.store.opensearch.connection import Connection
+from citemesh.store.opensearch.connection import Connection, Source
 from citemesh.store.opensearch.layout import (
     DOCUMENTS_MAPPING,
     PASSAGES_MAPPING,
@@ -22,7 +22,7 @@ _TEMPLATE_PRIORITY: Final = 500
 _SETTINGS: Final[dict[str, Any]] = {"number_of_shards": 1, "auto_expand_replicas": "0-1"}
 
 
-_GENERATION: Final = "generation"
+GENERATION: Final = "generation"
 """The entry of the state index that names the passages' index in use, so that readers need not ask what the alias is:
 they look at each request. It names none while the alias moves: whoever sees that asks the alias."""
 
@@ -50,22 +50,27 @@ def read_generation(connection: Connection) -> tuple[str, EncoderContract] | Non
 
 def read_named_generation(connection: Connection) -> str:
     """The index in use, as its entry names it; empty where only the alias can tell."""
-    found = connection.get(connection.names.state, _GENERATION)
-    return "" if found is None else str(found[0]["index"])
+    found = connection.get(connection.names.state, GENERATION)
+    return index_of(None if found is None else found[0])
+
+
+def index_of(generation: Source | None) -> str:
+    """The index that the entry names; empty where only the alias can tell."""
+    return "" if generation is None else str(generation["index"])
 
 
 def name_generation(connection: Connection, *, is_moved: bool = False) -> None:
     """Name the index in use where the name is missing or wrong; while the alias moves, only who moved it does."""
     while True:
-        found = connection.get(connection.names.state, _GENERATION)
+        found = connection.get(connection.names.state, GENERATION)
         used = read_generation(connection)
         named = None if found is None else found[0]["index"]
         if used is None or named == used[0] or (named == "" and not is_moved):
             return
-        source = {"kind": _GENERATION, "index": used[0]}
+        source = {"kind": GENERATION, "index": used[0]}
         condition = None if found is None else found[1]
         # On condition that nobody began to move the alias since it was read.
-        if connection.put(connection.names.state, _GENERATION, source, condition, refresh=False):
+        if connection.put(connection.names.state, GENERATION, source, condition, refresh=False):
             return
 
 
@@ -91,7 +96,7 @@ def begin_generation(connection: Connection, contract: EncoderContract) -> str:
 def use_generation(connection: Connection, index: str) -> None:
     """Point the alias at `index`, in one step; searches that run go on in the old one, which stays until the next."""
     alias = connection.names.passages
-    connection.write(connection.names.state, _GENERATION, {"kind": _GENERATION, "index": ""})
+    connection.write(connection.names.state, GENERATION, {"kind": GENERATION, "index": ""})
     remove = [{"remove": {"index": used[0], "alias": alias}}] if (used := read_generation(connection)) else []
     actions = [*remove, {"add": {"index": index, "alias": alias}}]
     connection.run(lambda client: client.indices.update_aliases(body={"actions": actions}))

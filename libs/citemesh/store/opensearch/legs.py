@@ -1,4 +1,4 @@
-"""The two legs that search passages, and which words of a question occur."""
+"""The two legs that search passages."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Any, Final
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import Hit, Vectors, VersionFilter
 from citemesh.store.encoder_match import refuse_other_width
-from citemesh.store.keyword_query import read_keyword_query, searched_words
+from citemesh.store.keyword_query import read_keyword_query
 from citemesh.store.opensearch import searches
 from citemesh.store.opensearch.connection import MAX_READ, Connection, columns, read_columns
 from citemesh.store.opensearch.indexes import read_generation
-from citemesh.store.opensearch.known_passages import PLACE_FIELDS, KnownPassages
+from citemesh.store.opensearch.known_passages import HIT_FIELDS, KnownPassages
 
 # Up to here each allowed passage is compared; above, the graph is followed.
 _MAX_EXACT: Final = 10_000
-# So many hits are looked at for the words that they hold before the next are asked for.
-_WORD_HITS: Final = 20
 
 
 def search_keywords(
@@ -58,27 +56,11 @@ def search_vectors(
     return [Hit(hit.passage_key, 2.0 * hit.leg_score - 1.0) for hit in hits]
 
 
-def find_words(connection: Connection, text: str, languages: Sequence[str], versions: VersionFilter) -> dict[str, bool]:
-    """See StoreReader.matching_words."""
-    words = dict.fromkeys(searched_words(text, languages), False)
-    left = {f"word {number}": word for number, word in enumerate(words)}
-    # The best hits hold the rare words, and mostly the common ones too: one search, seldom more, tells of all.
-    while left and not versions.is_empty:
-        query = searches.filtered(searches.occurs_query(left, languages), versions)
-        body = {"size": _WORD_HITS, "track_total_hits": False, "query": query, **columns([])}
-        hits = connection.search(connection.names.passages, body)
-        found = {name for hit in hits for name in hit.get("matched_queries", ()) if name in left}
-        if not found:
-            break
-        words.update((left.pop(name), True) for name in found)
-    return words
-
-
 def _search(
     connection: Connection, known: KnownPassages, query: dict[str, Any], versions: VersionFilter, limit: int
 ) -> list[Hit]:
-    body = {"size": min(limit, MAX_READ), "track_total_hits": False, "query": query, **columns(PLACE_FIELDS)}
+    body = {"size": min(limit, MAX_READ), "track_total_hits": False, "query": query, **columns(HIT_FIELDS)}
     hits = connection.search(connection.names.passages, body)
     rows = [read_columns(hit) for hit in hits]
-    known.keep_places(rows, versions)
+    known.keep_hits(rows, versions)
     return [Hit(row["passage_key"], float(hit["_score"])) for row, hit in zip(rows, hits, strict=True)]

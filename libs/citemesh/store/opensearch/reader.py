@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from citemesh.store.document_lists import describe_versions, read_place, write_p
 from citemesh.store.files import OriginalFiles
 from citemesh.store.labels import canonical_label
 from citemesh.store.opensearch import legs, passages, sections
-from citemesh.store.opensearch.catalog import Catalogs
+from citemesh.store.opensearch.catalog import Catalog, Catalogs
 from citemesh.store.opensearch.connection import Connection
 from citemesh.store.opensearch.entries import read_version_sections
 from citemesh.store.opensearch.indexes import read_generation, read_named_generation
@@ -51,6 +51,12 @@ class OpenSearchReader:
         """See StoreReader."""
         return self._view(principal, scope).in_force(as_of)
 
+    def last_allowed_versions(
+        self, principal: Principal, scope: Scope | None = None, as_of: datetime | None = None
+    ) -> VersionFilter:
+        """See StoreReader."""
+        return self._view_of(self._catalogs.known(principal.tenant_id), principal, scope).in_force(as_of)
+
     def permission_version(self, tenant_id: str) -> int:
         """See StoreReader."""
         return self._catalogs.state(tenant_id).permission_version
@@ -59,9 +65,9 @@ class OpenSearchReader:
         """See StoreReader."""
         return snapshot_name(STORE_NAME, self._catalogs.state(tenant_id))
 
-    def encoder_contract(self) -> EncoderContract | None:
+    def encoder_contract(self, versions: VersionFilter | None = None) -> EncoderContract | None:
         """See StoreReader."""
-        named = read_named_generation(self._connection)
+        named = read_named_generation(self._connection) if versions is None else versions.index_name
         known = self._generation
         if named and known is not None and known[0] == named:
             return _copy(known[1])
@@ -156,11 +162,6 @@ class OpenSearchReader:
         document_ids = self._reach.of(versions).document_ids
         return sections.search_sections(self._connection, question, versions, document_ids, limit)
 
-    def matching_words(self, text: str, versions: VersionFilter) -> Mapping[str, bool]:
-        """See StoreReader."""
-        languages = self._catalogs.known(versions.tenant_id).languages
-        return legs.find_words(self._connection, text, languages, versions)
-
     def places(self, keys: Sequence[int], passage_ids: Sequence[str], versions: VersionFilter) -> list[Place]:
         """See StoreReader."""
         return self._known.places(keys, passage_ids, versions)
@@ -229,8 +230,10 @@ class OpenSearchReader:
 
     def _view(self, principal: Principal, scope: Scope | None) -> View:
         """What `principal` may read in `scope` now."""
+        return self._view_of(self._catalogs.fresh(principal.tenant_id), principal, scope)
+
+    def _view_of(self, catalog: Catalog, principal: Principal, scope: Scope | None) -> View:
         document_ids = scope_documents(scope)
-        catalog = self._catalogs.fresh(principal.tenant_id)
         return self._views.get(
             principal,
             document_ids,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-from citemesh.store.analysis import word_forms
 from citemesh.store.contract import Vectors, VersionFilter
 from citemesh.store.keyword_query import EXACT_BOOST, FIELD_BOOSTS, NEAR_BOOST, NEAR_WORDS, KeywordQuery
 
@@ -52,16 +51,6 @@ def words_query(asked: KeywordQuery) -> Query:
         near = {"query": " ".join(pair), "slop": NEAR_WORDS, "boost": NEAR_BOOST}
         parts.append({"match_phrase": {"text": near}})
     return {"bool": {"should": parts, "minimum_should_match": 1}}
-
-
-def occurs_query(names: Mapping[str, str], languages: Sequence[str]) -> Query:
-    """Whatever holds one of the words in some form; a hit tells which by the word's name."""
-    parts = [
-        {"bool": {"_name": name, "should": [_term(field, form, 1.0) for form in forms for field in FIELD_BOOSTS]}}
-        for name, word in names.items()
-        if (forms := word_forms(word, languages))
-    ]
-    return {"bool": {"should": parts, "minimum_should_match": 1}} if parts else {"match_none": {}}
 
 
 def exact_query(vector: Vectors, versions: VersionFilter) -> Query:
