@@ -26,13 +26,8 @@ class EncoderGuard:
         """The contract of the service's encoder, canary vectors included."""
         return self._own
 
-    def is_fit(self) -> bool:
-        """Whether the two agreed when they were last compared; no, before the first time."""
-        with self._lock:
-            return self._compared is not None and self._difference is None
-
     def index_encoder(self) -> bytes:
-        """The index's contract as last compared, which each request does once its legs have run; empty before."""
+        """The index's contract as last compared, which each request does first; empty before."""
         with self._lock:
             return self._compared or b""
 

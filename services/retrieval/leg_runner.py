@@ -88,10 +88,6 @@ class LegRunner:
             self._count(outcome)
         return outcomes
 
-    def forget(self) -> None:
-        """Drop the rankings that are kept."""
-        self._rankings.clear()
-
     def close(self) -> None:
         """Wait for the threads."""
         self._threads.shutdown(wait=True, cancel_futures=True)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TypeAlias
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -17,7 +14,6 @@ from citemesh.store.contract import Place, StoreReader, VersionFilter
 from citemesh.v1 import activation_pb2, errors_pb2
 from citemesh.v1.activation_pb2 import Pattern
 from citemesh.v1.evidence_pb2 import Candidate, LegRank, Passage
-from citemesh.v1.question_pb2 import Scope
 from citemesh.v1.retrieval_pb2 import LegReport, RankedPassage, Ranking, RetrieveRequest, RetrieveResponse
 from services.retrieval.dedupe import keep_distinct
 from services.retrieval.encoder_guard import EncoderGuard
@@ -28,8 +24,6 @@ from services.retrieval.measures import Measures
 from services.retrieval.query_checks import check_retrieve, read_time
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.siblings import LEADER_COUNT, find_siblings
-
-ReadVersions: TypeAlias = Callable[[Principal, Scope | None, datetime | None], VersionFilter]
 
 _SECTION_HINT = "section hint"
 # So many more passages than asked for are read before duplicates are merged.
@@ -76,61 +70,31 @@ class Search:
         before.
         """
         check_retrieve(request)
-        ends_at = time.monotonic() + (self._settings.default_timeout_ms / 1000 if timeout_s is None else timeout_s)
-        if not self._guard.is_fit():
-            await asyncio.to_thread(self._guard.refuse_mismatch)
-        encoder = self._guard.index_encoder()
-        searched = await asyncio.to_thread(self._read_filter, self._store.last_allowed_versions, request, principal)
-        finds = await self._find(request, searched, ends_at)
-        # Asked once the legs have run, for access may have been taken away meanwhile. It also tells whether what they
-        # searched was all there is: the state last seen, so that no leg waits for the newest.
-        answer = await asyncio.to_thread(self._conclude, request, principal, encoder, searched, finds)
-        if isinstance(answer, VersionFilter):
-            finds = await self._find(request, answer, ends_at)
-            answer = await asyncio.to_thread(self._conclude, request, principal, encoder, None, finds)
-            assert isinstance(answer, RetrieveResponse)
-        return answer
+        versions = await asyncio.to_thread(self._allowed, request, principal)
+        budget_s = self._settings.default_timeout_ms / 1000 if timeout_s is None else timeout_s
+        finds = await self._find(request, versions, budget_s)
+        if finds.outcomes and all(outcome.error_reason for outcome in finds.outcomes) and not request.prior_rankings:
+            raise ServiceError(
+                errors_pb2.ERROR_REASON_RETRIEVAL_UNAVAILABLE,
+                "No search could be run: this says nothing about what the documents hold. Try again.",
+                legs=",".join(f"{_group(outcome.pattern)}={outcome.error_reason}" for outcome in finds.outcomes),
+            )
+        return await asyncio.to_thread(self._answer, request, principal, finds)
 
-    def _conclude(
-        self,
-        request: RetrieveRequest,
-        principal: Principal,
-        encoder: bytes,
-        searched: VersionFilter | None,
-        finds: _Finds,
-    ) -> RetrieveResponse | VersionFilter:
-        """The answer, or what to search where that is no longer what was `searched` (None: whatever it was)."""
-        allowed = self._check(request, principal, encoder)
-        if searched is not None and allowed.key != searched.key:
-            return allowed
-        _refuse_no_search(request, finds.outcomes)
-        return self._answer(request, allowed, finds)
-
-    def _read_filter(self, read: ReadVersions, request: RetrieveRequest, principal: Principal) -> VersionFilter:
+    def _allowed(self, request: RetrieveRequest, principal: Principal) -> VersionFilter:
         scope = request.scope if request.HasField("scope") else None
         as_of = read_time(request.as_of_time) if request.HasField("as_of_time") else None
-        return read(principal, scope, as_of)
+        versions = self._store.allowed_versions(principal, scope, as_of)
+        self._guard.refuse_mismatch(versions)
+        return versions
 
-    def _check(self, request: RetrieveRequest, principal: Principal, encoder: bytes) -> VersionFilter:
-        """What may be read now. Raises ENCODER_MISMATCH where the index is not, or no longer, the encoder's."""
-        allowed = self._read_filter(self._store.allowed_versions, request, principal)
-        try:
-            self._guard.refuse_mismatch(allowed)
-        finally:
-            if self._guard.index_encoder() != encoder:
-                # Rankings of before may have come from either index.
-                self._runner.forget()
-        return allowed
-
-    async def _find(self, request: RetrieveRequest, versions: VersionFilter, ends_at: float) -> _Finds:
+    async def _find(self, request: RetrieveRequest, versions: VersionFilter, budget_s: float) -> _Finds:
         """Run the legs; whether the first query's words occur is looked up beside them where no leg tells it."""
-        left_s = max(0.0, ends_at - time.monotonic())
-        running = self._runner.run(request.queries, versions, self._hit_count(request), left_s)
+        running = self._runner.run(request.queries, versions, self._hit_count(request), budget_s)
         if not _asks_for_words(request):
             return _Finds(await running)
-        outcomes, occur = await asyncio.gather(
-            running, asyncio.to_thread(self._look_for_words, request.queries[0].text, versions)
-        )
+        looking = asyncio.to_thread(self._look_for_words, request.queries[0].text, versions)
+        outcomes, occur = await asyncio.gather(running, looking)
         return _Finds(outcomes, occur)
 
     def _look_for_words(self, text: str, versions: VersionFilter) -> bool | None:
@@ -144,8 +108,10 @@ class Search:
         wanted = max(self._settings.leg_hit_count, request.max_candidates)
         return wanted + len(request.excluded_passage_ids)
 
-    def _answer(self, request: RetrieveRequest, versions: VersionFilter, finds: _Finds) -> RetrieveResponse:
+    def _answer(self, request: RetrieveRequest, principal: Principal, finds: _Finds) -> RetrieveResponse:
         outcomes = finds.outcomes
+        # Asked anew: access may have been taken away while the legs ran.
+        versions = self._allowed(request, principal)
         hints = resolve_hints(self._store, versions, request.section_hint, request.document_hints)
         places = self._read_places(request, versions, outcomes, hints)
         rankings = _merge_rankings(request.prior_rankings, outcomes, places)
@@ -262,15 +228,6 @@ class _Finds:
 class _Places:
     by_key: Mapping[int, Place]
     by_id: Mapping[str, Place]
-
-
-def _refuse_no_search(request: RetrieveRequest, outcomes: Sequence[LegOutcome]) -> None:
-    if outcomes and all(outcome.error_reason for outcome in outcomes) and not request.prior_rankings:
-        raise ServiceError(
-            errors_pb2.ERROR_REASON_RETRIEVAL_UNAVAILABLE,
-            "No search could be run: this says nothing about what the documents hold. Try again.",
-            legs=",".join(f"{_group(outcome.pattern)}={outcome.error_reason}" for outcome in outcomes),
-        )
 
 
 def _asks_for_words(request: RetrieveRequest) -> bool:

@@ -71,12 +71,6 @@ class RecentlyUsed(Generic[Key, Value]):
             _, dropped = self._entries.popitem(last=False)
             self._weight -= self._weigh(dropped)
 
-    def clear(self) -> None:
-        """Keep nothing of what was put so far."""
-        with self._lock:
-            self._entries.clear()
-            self._weight = 0
-
     def _weigh(self, value: Value) -> int:
         # What weighs nothing would pile up without end.
         return max(1, self._weigh_value(value))

@@ -244,16 +244,6 @@ class StoreReader(Protocol):
         """
         ...
 
-    def last_allowed_versions(
-        self, principal: Principal, scope: Scope | None = None, as_of: datetime | None = None
-    ) -> VersionFilter:
-        """As `allowed_versions`, but of the state that this reader saw last, where the newest takes a request.
-
-        For work that starts at once and is done again where `allowed_versions`, asked afterwards, has another `key`:
-        what it finds may be shown to nobody before.
-        """
-        ...
-
     def permission_version(self, tenant_id: str) -> int:
         """The tenant's permission version now; 0 for an unknown tenant."""
         ...

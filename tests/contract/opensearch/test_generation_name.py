@@ -67,23 +67,9 @@ def test_a_filter_tells_of_which_index_it_is(
     before = reader.allowed_versions(ANNA)
     assert reader.encoder_contract(before) == ENCODER
     exchange(writer, "2")
-    assert reader.last_allowed_versions(ANNA) == before
     after = reader.allowed_versions(ANNA)
     assert after.key != before.key
     assert after.version_keys == before.version_keys
-    assert reader.last_allowed_versions(ANNA) == after
     assert reader.encoder_contract(after) == another_encoder("2")
     # Never earlier than the filter, whatever the filter.
     assert reader.encoder_contract(before) == another_encoder("2")
-
-
-def test_the_state_seen_last_may_have_passed(
-    writer: StoreWriter, reader: StoreReader, connection: Connection, tmp_path: Path
-) -> None:
-    put(writer, tmp_path, "policy", ["A rule."])
-    seen = reader.allowed_versions(ANNA)
-    put(writer, tmp_path, "other", ["Another rule."])
-    assert reader.last_allowed_versions(ANNA) == seen
-    assert reader.keyword_search("another", reader.last_allowed_versions(ANNA), 5) == []
-    assert len(reader.keyword_search("another", reader.allowed_versions(ANNA), 5)) == 1
-    assert reader.last_allowed_versions(ANNA) == reader.allowed_versions(ANNA)

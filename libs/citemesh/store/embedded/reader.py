@@ -52,12 +52,6 @@ class EmbeddedReader:
         """See StoreReader."""
         return self._visibility.view(principal, scope).in_force(as_of)
 
-    def last_allowed_versions(
-        self, principal: Principal, scope: Scope | None = None, as_of: datetime | None = None
-    ) -> VersionFilter:
-        """See StoreReader; the newest state costs nothing here."""
-        return self.allowed_versions(principal, scope, as_of)
-
     def permission_version(self, tenant_id: str) -> int:
         """See StoreReader."""
         with self._database.snapshot() as connection:

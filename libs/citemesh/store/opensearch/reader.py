@@ -14,7 +14,7 @@ from citemesh.store.document_lists import describe_versions, read_place, write_p
 from citemesh.store.files import OriginalFiles
 from citemesh.store.labels import canonical_label
 from citemesh.store.opensearch import legs, passages, sections
-from citemesh.store.opensearch.catalog import Catalog, Catalogs
+from citemesh.store.opensearch.catalog import Catalogs
 from citemesh.store.opensearch.connection import Connection
 from citemesh.store.opensearch.entries import read_version_sections
 from citemesh.store.opensearch.indexes import read_generation, read_named_generation
@@ -50,12 +50,6 @@ class OpenSearchReader:
     ) -> VersionFilter:
         """See StoreReader."""
         return self._view(principal, scope).in_force(as_of)
-
-    def last_allowed_versions(
-        self, principal: Principal, scope: Scope | None = None, as_of: datetime | None = None
-    ) -> VersionFilter:
-        """See StoreReader."""
-        return self._view_of(self._catalogs.known(principal.tenant_id), principal, scope).in_force(as_of)
 
     def permission_version(self, tenant_id: str) -> int:
         """See StoreReader."""
@@ -230,10 +224,8 @@ class OpenSearchReader:
 
     def _view(self, principal: Principal, scope: Scope | None) -> View:
         """What `principal` may read in `scope` now."""
-        return self._view_of(self._catalogs.fresh(principal.tenant_id), principal, scope)
-
-    def _view_of(self, catalog: Catalog, principal: Principal, scope: Scope | None) -> View:
         document_ids = scope_documents(scope)
+        catalog = self._catalogs.fresh(principal.tenant_id)
         return self._views.get(
             principal,
             document_ids,

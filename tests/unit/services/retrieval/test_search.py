@@ -3,14 +3,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Any, cast
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from citemesh.auth.principal import Principal
 from citemesh.rpc.errors import ServiceError
-from citemesh.store.contract import Hit, StoreReader, VersionFilter
+from citemesh.store.contract import Hit, VersionFilter
 from citemesh.store.encoder_match import describe_encoder
 from citemesh.telemetry.metrics import MetricFactory
 from citemesh.v1 import activation_pb2, document_pb2, errors_pb2, question_pb2
@@ -64,15 +63,9 @@ async def wait_until(holds: Callable[[], bool]) -> None:
 class Bench:
     """A Search over the library, with some legs replaced."""
 
-    def __init__(
-        self,
-        library: Library,
-        *replaced: Leg,
-        settings: RetrievalSettings | None = None,
-        reader: StoreReader | None = None,
-    ) -> None:
+    def __init__(self, library: Library, *replaced: Leg, settings: RetrievalSettings | None = None) -> None:
         settings = settings or RetrievalSettings()
-        store, encoder = reader or library.reader, library.encoder
+        store, encoder = library.reader, library.encoder
         self.registry = CollectorRegistry()
         self.measures = Measures(MetricFactory(self.registry))
         dense = DenseLeg(store, encoder, "key", 10, self.measures)
@@ -169,36 +162,6 @@ async def test_a_revoke_holds_in_the_next_request_also_for_prior_rankings(travel
     assert not second.candidates
     assert all(not ranking.passages for ranking in second.rankings)
     assert second.permission_version > first.permission_version
-
-
-class LateReader:
-    """The library's reader, which begins with what it saw when it was made, as one that asks a cluster does."""
-
-    def __init__(self, library: Library, principal: Principal) -> None:
-        self._reader = library.reader
-        self._seen = library.reader.allowed_versions(principal)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._reader, name)
-
-    def last_allowed_versions(self, *_: object) -> VersionFilter:
-        return self._seen
-
-
-@pytest.mark.parametrize("legs", [(KEYWORD,), (DENSE,), (KEYWORD, DENSE, TOC)])
-async def test_a_state_seen_last_is_searched_anew_where_it_has_passed(
-    travel: Library, legs: tuple[activation_pb2.Pattern.ValueType, ...]
-) -> None:
-    late = Bench(travel, reader=cast(StoreReader, LateReader(travel, ANNA)))
-    travel.add("trains", ["Trains need no approval."])
-    travel.writer.set_access("acme", "policy", document_pb2.AccessPolicy(only=document_pb2.AllowedPrincipals()))
-    request = ask("approval", *legs)
-    response, expected = await late.retrieve(request), await Bench(travel).retrieve(request)
-    assert texts(response) == texts(expected) == ["Trains need no approval."]
-    for each in (*response.leg_reports, *expected.leg_reports):
-        each.ClearField("duration")
-    assert response == expected
-    assert texts(await late.retrieve(request)) == texts(response)
 
 
 async def test_prior_rankings_are_fused_with_new_ones(travel: Library) -> None:
