@@ -43,6 +43,12 @@ class Catalog:
     by_version_key: dict[int, StoredDocument] = field(default_factory=dict)
     languages: tuple[str, ...] = ("en",)
 
+    def within(self, index_name: str) -> Catalog:
+        """The same documents where another index is searched: an exchange of indexes changes no document."""
+        if index_name == self.state.index_name:
+            return self
+        return replace(self, state=replace(self.state, index_name=index_name))
+
     def readable(self, principal: Principal, document_ids: Iterable[str] | None = None) -> list[CatalogDocument]:
         """The documents that `principal` may read, of those named (None: of all)."""
         entries = reader_entries(principal)
@@ -78,20 +84,13 @@ class Catalogs:
         """The tenant's documents now."""
         state = self.state(tenant_id)
         catalog = self._catalogs.get(tenant_id)
-        if catalog is not None and catalog.state.change_sequence >= state.change_sequence:
-            if catalog.state.index_name == state.index_name:
-                return catalog
+        if catalog is None or catalog.state.change_sequence < state.change_sequence:
             with self._lock:
-                catalog = self._catalogs.get(tenant_id) or catalog
-                catalog = replace(catalog, state=replace(catalog.state, index_name=state.index_name))
-                self._catalogs.put(tenant_id, catalog)
-                return catalog
-        with self._lock:
-            catalog = self._catalogs.get(tenant_id) or Catalog()
-            if catalog.state.change_sequence < state.change_sequence:
-                catalog = self._read_changes(tenant_id, catalog, state)
-                self._catalogs.put(tenant_id, catalog)
-        return catalog
+                catalog = self._catalogs.get(tenant_id) or Catalog()
+                if catalog.state.change_sequence < state.change_sequence:
+                    catalog = self._read_changes(tenant_id, catalog, state)
+                    self._catalogs.put(tenant_id, catalog)
+        return catalog.within(state.index_name)
 
     def _read_changes(self, tenant_id: str, old: Catalog, state: TenantState) -> Catalog:
         changed = {"range": {"change_sequence": {"gt": old.state.change_sequence}}}
