@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,8 @@ STATE_DIR: Final = ROOM.parent / "var" / "demo"
 _LIBRARIAN: Final = "librarian:staff,hr"
 _ASK_TIMEOUT_S: Final = 30.0
 _INGEST_TIMEOUT_S: Final = 300.0
+_MAX_NAMED: Final = 3
+"""Of a user's own documents, so many are named in what to try next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ async def show_bundled(state: Path, only: str = "") -> Exit:
         own = {"id": "yours", "shows": "Your question", "question": only, "as": "ana:staff"}
         questions = [own] if only else read_questions()
         surprises = await _ask_all(connection, output, questions, state / "pages")
-    _say_farewell(output, state, time.monotonic() - started)
+    ask, explain = '"How long is the warranty of the monitor?"', '"What does Table 10 say?"'
+    _say_farewell(output, state, time.monotonic() - started, ask, explain)
     return Exit.BUG if surprises else Exit.ANSWERED
 
 
@@ -76,7 +80,9 @@ async def show_files(state: Path, paths: Sequence[Path], question: str) -> Exit:
             return Exit.BAD_INPUT
         asked = {"id": "yours", "shows": "Your question", "question": question, "document_ids": document_ids}
         await _ask_all(connection, output, [asked], state / "pages")
-    _say_farewell(output, state, time.monotonic() - started)
+    named = " ".join(f"--document {shlex.quote(document_id)}" for document_id in document_ids[:_MAX_NAMED])
+    again = f"{named} {shlex.quote(question)}"
+    _say_farewell(output, state, time.monotonic() - started, again, again)
     return Exit.ANSWERED
 
 
@@ -165,8 +171,8 @@ def _describe_asker(question: Mapping[str, Any]) -> Text:
     return Text(f"{who}{when}: ", style="dim").append(question["question"], style="bold not dim")
 
 
-def _say_farewell(output: Output, state: Path, seconds: float) -> None:
-    """Where the pictures are, and what to try next."""
+def _say_farewell(output: Output, state: Path, seconds: float, ask: str, explain: str) -> None:
+    """Where the pictures are, and what to try next: `ask` and `explain` are what these commands may be given."""
     pictures = sorted((state / "pages").glob("*.png"))
     output.narrate("", Rule(f"Done in {seconds:.0f} s", align="left"))
     if pictures:
@@ -176,8 +182,8 @@ def _say_farewell(output: Output, state: Path, seconds: float) -> None:
     place = _shorten_path(state)
     command = _shorten_path(Path(sys.executable).parent / "citemesh")
     output.note("Try next:")
-    output.note(f'  {command} ask --state-dir {place} --trace "How long is the warranty of the monitor?"')
-    output.note(f'  {command} explain --state-dir {place} "What does Table 10 say?"')
+    output.note(f"  {command} ask --state-dir {place} --trace {ask}")
+    output.note(f"  {command} explain --state-dir {place} {explain}")
     output.note(f"  {command} documents list --state-dir {place}")
     output.note('  make demo FILES="a.pdf b.docx" ASK="..."       the same over files of your own')
     output.note(f"  {command} up --state-dir {place}               keeps the mesh running, for clients and for grpcurl")

@@ -51,11 +51,16 @@ async def test_the_documents_go_in_by_the_list_and_the_questions_as_written(
         assert part in told, part
 
 
-async def test_own_files_are_asked_alone(state: Path, script: Script, tmp_path: Path) -> None:
+async def test_own_files_are_asked_alone(
+    state: Path, script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "notes.md").write_text("a")
     assert await show_files(state, [tmp_path / "notes.md"], "What do the notes say?") is Exit.ANSWERED
     request = next(request for request in script.requests if isinstance(request, dispatcher_pb2.AnswerRequest))
     assert list(request.scope.documents.document_ids) == ["notes"]
+    told = capsys.readouterr().out
+    assert "--document notes 'What do the notes say?'" in told
+    assert "warranty" not in told
 
 
 def test_a_restricted_document_that_is_only_named_is_a_surprise() -> None:
