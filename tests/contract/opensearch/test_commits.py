@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import opensearchpy
 import pytest
 
 from citemesh.rpc.errors import ServiceError
 from citemesh.store.contract import StoreReader, StoreWriter
+from citemesh.store.errors import store_unavailable
 from citemesh.store.opensearch.commits import Commits
 from citemesh.store.opensearch.connection import Connection
 from citemesh.v1 import errors_pb2
-from tests.contract.store.library import ANNA, everyone, found, only, put
+from tests.contract.store.library import ANNA, embed, everyone, found, make_passage, only, put
 
 
 def fail(*_: object, **__: object) -> None:
@@ -32,6 +34,29 @@ def test_a_write_that_ends_before_its_record_is_never_seen(
     assert found(reader, ANNA, "travel") == {"Travel needs approval."}
     put(writer, tmp_path, "half", ["Travel is free.", "Travel is fast."])
     assert len(found(reader, ANNA, "travel")) == 3
+
+
+def test_what_was_committed_is_acknowledged_though_tidying_up_fails(
+    writer: StoreWriter, reader: StoreReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_write = Connection.write
+
+    def fail_to_leave(self: Connection, index: str, key: str, source: dict[str, Any]) -> None:
+        if source.get("until_ms") == 0:
+            raise store_unavailable("away")
+        plain_write(self, index, key, source)
+
+    def fail_to_remove(*_: object, **__: object) -> None:
+        raise opensearchpy.exceptions.ConnectionError("N/A", "away", None)
+
+    put(writer, tmp_path, "first", ["Travel needs approval."])
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "write", fail_to_leave)
+        patched.setattr(opensearchpy.OpenSearch, "delete_by_query", fail_to_remove)
+        put(writer, tmp_path, "second", ["Travel is free."])
+        new = make_passage("Travel needs no approval.")
+        assert writer.replace_pages("acme", "first", 1, [1], passages=[new], vectors=embed(new.text)[None, :])
+    assert found(reader, ANNA, "travel") == {"Travel needs no approval.", "Travel is free."}
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from citemesh.rpc.errors import ServiceError
@@ -59,8 +59,12 @@ class Gate:
             raise
 
     def leave(self) -> None:
-        """Say that nothing is being committed."""
-        self._say_committing(0)
+        """Say that nothing is being committed. Where that cannot be said, what was said before runs out by itself.
+
+        No error: what was committed stays committed, and its caller must not be told otherwise.
+        """
+        with suppress(ServiceError):
+            self._say_committing(0)
 
     @contextmanager
     def exchanging(self) -> Iterator[None]:

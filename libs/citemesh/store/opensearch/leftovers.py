@@ -12,6 +12,9 @@ from citemesh.store.opensearch.indexes import read_generation
 
 _PAGE: Final = 5_000
 _TERMS: Final = 10_000
+_REMOVAL_TIMEOUT_S: Final = 60.0
+"""A version has up to a million passages."""
+
 ABANDONED_MS: Final = 3_600_000
 """After this time nobody is still at work on a version that no record names."""
 
@@ -81,7 +84,7 @@ def find_leftovers(connection: Connection, *, writer_id: str = "", older_than_ms
 
 def remove_versions(connection: Connection, index: str, version_keys: list[int]) -> None:
     """Remove all that an index holds of versions."""
-    params = {"refresh": "true", "conflicts": "proceed"}
+    params = {"refresh": "true", "conflicts": "proceed", "request_timeout": _REMOVAL_TIMEOUT_S}
     for start in range(0, len(version_keys), _TERMS):
         body = {"query": {"terms": {"version_key": version_keys[start : start + _TERMS]}}}
         connection.run(

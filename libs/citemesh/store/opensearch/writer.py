@@ -17,6 +17,7 @@ from pathlib import Path
 
 import structlog
 
+from citemesh.rpc.errors import ServiceError
 from citemesh.store.access import EVERYONE, check_access
 from citemesh.store.completion import (
     change_document,
@@ -173,7 +174,7 @@ class OpenSearchWriter:
                 vectors=[each for _, each in pairs],
             )
             self._parts.commit(index, record, version, condition)
-            remove_parts(self._connection, [old_key])
+            self._remove_replaced(old_key)
             return splice.is_changed
 
     def exists(self, tenant_id: str, document_id: str) -> bool:
@@ -215,6 +216,13 @@ class OpenSearchWriter:
             self._closed = True
             self._connection.close()
             os.close(self._lock_descriptor)
+
+    def _remove_replaced(self, version_key: int) -> None:
+        """Remove what no record names any longer; where that fails, a later start removes it, as any leftover."""
+        try:
+            remove_parts(self._connection, [version_key])
+        except ServiceError:
+            _log.warning("store.replaced_pages_left")
 
     def _check_vectors(self, passages: Sequence[Passage], vectors: Vectors) -> str:
         """The index that takes the vectors."""
