@@ -92,10 +92,10 @@ class Search:
         """Run the legs; whether the first query's words occur is looked up beside them where no leg tells it."""
         running = self._runner.run(request.queries, versions, self._hit_count(request), budget_s)
         if not _asks_for_words(request):
-            return _Finds(await running)
+            return _Finds(versions, await running)
         looking = asyncio.to_thread(self._look_for_words, request.queries[0].text, versions)
         outcomes, occur = await asyncio.gather(running, looking)
-        return _Finds(outcomes, occur)
+        return _Finds(versions, outcomes, occur)
 
     def _look_for_words(self, text: str, versions: VersionFilter) -> bool | None:
         try:
@@ -122,7 +122,7 @@ class Search:
             rankings=rankings,
             index_snapshot=versions.index_snapshot,
             permission_version=versions.permission_version,
-            keyword_leg_can_match=self._can_match(request, versions, rankings, finds.words_occur),
+            keyword_leg_can_match=self._can_match(request, versions, rankings, finds),
         )
 
     def _find_candidates(
@@ -204,13 +204,13 @@ class Search:
         request: RetrieveRequest,
         versions: VersionFilter,
         rankings: Sequence[Ranking],
-        words_occur: bool | None,
+        finds: _Finds,
     ) -> bool:
         """Whether the keyword leg finds anything for the first query; it is asked where the request did not."""
         if not request.queries:
             return False
-        if words_occur is not None:
-            return words_occur
+        if finds.words_occur is not None and finds.versions.key == versions.key:
+            return finds.words_occur
         text = request.queries[0].text
         return _has_keyword_hits(rankings, text) or bool(self._store.keyword_search(text, versions, 1))
 
@@ -219,6 +219,8 @@ class Search:
 class _Finds:
     """What one search of the store brought."""
 
+    versions: VersionFilter
+    """What it was allowed to find; what the answer may tell is asked anew."""
     outcomes: Sequence[LegOutcome]
     words_occur: bool | None = None
     """Whether any word of the first query occurs; None where the legs tell, or nobody could."""

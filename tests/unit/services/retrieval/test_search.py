@@ -164,6 +164,16 @@ async def test_a_revoke_holds_in_the_next_request_also_for_prior_rankings(travel
     assert second.permission_version > first.permission_version
 
 
+async def test_whether_words_occur_is_told_as_of_the_end(travel: Library) -> None:
+    class Revoking(SlowLeg):
+        def search(self, text: str, versions: VersionFilter, limit: int) -> list[Hit]:
+            travel.writer.set_access("acme", "policy", document_pb2.AccessPolicy(only=document_pb2.AllowedPrincipals()))
+            return []
+
+    assert (await Bench(travel).retrieve(ask("approval", DENSE))).keyword_leg_can_match
+    assert not (await Bench(travel, Revoking()).retrieve(ask("approval", DENSE))).keyword_leg_can_match
+
+
 async def test_prior_rankings_are_fused_with_new_ones(travel: Library) -> None:
     bench = Bench(travel)
     first = await bench.retrieve(ask("hotels", KEYWORD))
